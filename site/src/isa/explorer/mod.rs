@@ -84,7 +84,7 @@ pub(super) fn Explorer(
             </p>
             <p class="hint">{about}</p>
             <div class="trouble" role="alert">
-                {move || state.error.get()}
+                {move || Some(state.error.get()).filter(|error| !error.is_empty())}
             </div>
             {move || inputs::inputs(state)}
             {move || results::results(state, &gpus)}
