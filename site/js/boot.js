@@ -6,13 +6,16 @@ import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { readFile } from "./files.js";
+import { jobFilter } from "./job-filter.js";
 import { jobs } from "./jobs.js";
 import { mountEditor } from "./mount-editor.js";
 import { pathFilter } from "./path-filter.js";
 import { questions } from "./questions.js";
 import { progress } from "./progress.js";
 import { openProject } from "./project.js";
+import { remoteJob } from "./remote-job.js";
 import { ruleFilter } from "./rule-filter.js";
+import { base, chosenRunner, jobPage, remoteJob as namedJob, runnerName, runnerOf, runners } from "./runner.js";
 import { searchButton } from "./search-button.js";
 import { pack, unpack } from "./share.js";
 import { themeToggle } from "./theme-toggle.js";
@@ -22,10 +25,12 @@ themeToggle();
 searchButton();
 copyButtons();
 benchmarkForm();
+jobFilter();
 jobs();
 pathFilter();
 progress();
 questions();
+remoteJob();
 ruleFilter();
 
 // Only lessons with exercises load the script for them.
@@ -61,13 +66,17 @@ async function hydrate() {
   globalThis.hipward = {
     askAnalyzer: (method, request) => askAnalyzer(method, JSON.parse(request)),
     askEmulator: async (method, request) => (await import(asset("emulator-client.js"))).askEmulator(method, request),
-    askToken,
-    authorization: () => authorization().authorization,
+    askToken: (refused, address) => askToken(refused, runnerOf(address)),
+    authorization: (address) => authorization(runnerOf(address)).authorization,
+    chosenRunner,
     copyText,
+    jobPage,
     mountEditor,
     openProject,
     pack,
     readFile,
+    remoteJob: () => namedJob()?.api,
+    runnerName: (runner) => (runners.length > 1 || runner !== base ? runnerName(runner) : ""),
     selectLine,
     unpack,
   };

@@ -55,7 +55,10 @@ pub fn search(site: &Site) -> Search {
     let mut pages = Vec::new();
     let mut texts: Vec<String> = Vec::new();
     let mut places: BTreeMap<String, Places> = BTreeMap::new();
-    for (number, route) in site.routes().iter().enumerate() {
+    let routes = site.routes();
+    // The page for remote jobs shows nothing without the fragment of a job.
+    let found = routes.iter().filter(|route| **route != Route::RemoteJob);
+    for (number, route) in found.enumerate() {
         let page = contents(site, route);
         for section in &page.sections {
             for word in words(section) {

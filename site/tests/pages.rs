@@ -431,6 +431,7 @@ fn benchmark_page_states_what_is_missing_and_how_to_fix_it() {
         version: "0.1.0".into(),
         ready: false,
         devices: Vec::new(),
+        queue_length: None,
         torch: None,
         hip_compiler: None,
         variants: Vec::new(),

@@ -74,7 +74,7 @@ test('without it the page requests the token once', async () => {
   await page.getByRole('button', { name: 'Run the benchmark' }).click();
   await dialog.getByLabel('Token').fill('open barley');
   await page.keyboard.press('Enter');
-  await dialog.getByText('That is not this server’s token.').waitFor();
+  await dialog.getByText('did not accept that token').waitFor();
   await dialog.getByLabel('Token').fill(new URL(server.entry).searchParams.get('token'));
   await dialog.getByRole('button', { name: 'Send' }).click();
   await cancel(page);

@@ -20,12 +20,13 @@ export const require = createRequire(join(root, 'site/package.json'));
 
 /**
  * Starts a server with a data folder of its own. It runs code without a token, unless `token` is set. Returns its URL, the
- * URL with the token, and a function that stops it.
+ * URL with the token, and a function that stops it. With `data`, a folder of the caller, the data outlives the server;
+ * `bind` is its address.
  */
-export async function startServer(flags = [], { token = false, binary = hipward } = {}) {
-  const data = mkdtempSync(join(tmpdir(), 'hipward-data-'));
+export async function startServer(flags = [], { token = false, binary = hipward, data: given, bind = '127.0.0.1:0' } = {}) {
+  const data = given ?? mkdtempSync(join(tmpdir(), 'hipward-data-'));
   const access = token ? [] : ['--no-token', '--minimum-isolation', 'limits'];
-  const args = ['serve', '--bind', '127.0.0.1:0', '--data', data, '--python', python, ...access, ...flags];
+  const args = ['serve', '--bind', bind, '--data', data, '--python', python, ...access, ...flags];
   const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const end = () => child.kill('SIGTERM');
   process.once('exit', end);
@@ -46,7 +47,7 @@ export async function startServer(flags = [], { token = false, binary = hipward 
     await ended;
     clearTimeout(forced);
     // The supervisors may be removing files at the same time.
-    rmSync(data, { recursive: true, force: true, maxRetries: 10 });
+    if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 10 });
   };
   return { url, entry, stop };
 }

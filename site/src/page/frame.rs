@@ -63,8 +63,11 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
             </button>
         }
     });
+    // A list of strings always serializes.
+    let runners = (!site.runners.is_empty())
+        .then(|| serde_json::to_string(&site.runners).unwrap_or_default());
     let document = view! {
-        <html lang="en" data-base=site.base().to_owned()>
+        <html lang="en" data-base=site.base().to_owned() data-runners=runners>
             <head>
                 <meta charset="utf-8" />
                 <title>{title}</title>
@@ -179,7 +182,7 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
             "Benchmark",
             matches!(
                 route,
-                Route::Benchmark | Route::Jobs | Route::Compare | Route::Job(_)
+                Route::Benchmark | Route::Jobs | Route::Compare | Route::RemoteJob | Route::Job(_)
             ),
         ),
         (

@@ -20,6 +20,7 @@ mod not_found;
 mod ops;
 mod playground;
 mod reference;
+mod remote_job;
 mod rules;
 
 pub use frame::CONTENT_SECURITY_POLICY;
@@ -174,6 +175,7 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Jobs, PageData::Jobs(jobs)) => Some(jobs::page(site, jobs.as_deref())),
         (Route::Jobs, _) => Some(jobs::page(site, None)),
         (Route::Compare, PageData::Compare(jobs)) => Some(job_comparison::page(site, jobs)),
+        (Route::RemoteJob, _) => Some(remote_job::page(site)),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),
         (Route::Compare | Route::Job(_) | Route::NotFound, _) => None,
     };

@@ -84,6 +84,7 @@ pub(super) fn Explorer(
             </p>
             <p class="hint">{about}</p>
             <div class="trouble" role="alert">
+                // An empty text would be rendered as a space.
                 {move || Some(state.error.get()).filter(|error| !error.is_empty())}
             </div>
             {move || inputs::inputs(state)}
