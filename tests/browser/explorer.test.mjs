@@ -13,6 +13,8 @@ before(async () => {
   browser = await startBrowser();
   page = await browser.newPage();
   page.on('pageerror', (error) => errors.push(error.message));
+  // The server looks for its compilers before it sends the page for the first time.
+  await page.goto(`${server.url}/isa/`, { timeout: 180_000 });
 });
 after(async () => {
   await browser?.close();

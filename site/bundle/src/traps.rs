@@ -7,14 +7,9 @@
 use walrus::{FunctionBuilder, FunctionId, FunctionKind, Module};
 
 /// Parts of the names of functions that only a panic calls.
-const PANICS: [&str; 13] = [
+const PANICS: [&str; 10] = [
     "core::panicking::",
     "std::panicking::",
-    "core::fmt::Debug>::fmt",
-    "core::fmt::builders::",
-    // Floats are formatted only in the messages of errors that serde reports for a value of another type; a number on a page
-    // is formatted in site/src/format.rs.
-    "core::num::flt2dec::",
     "slice_error_fail",
     "slice_index_fail",
     "len_mismatch_fail",
@@ -23,6 +18,14 @@ const PANICS: [&str; 13] = [
     "alloc::raw_vec::handle_error",
     "alloc::raw_vec::capacity_overflow",
     "alloc::handle_alloc_error",
+];
+
+/// Parts of the names of functions that format floats and `{:?}`. Most modules call them only in the messages of panics and
+/// of errors that serde reports for a value of another type; a number on a page is formatted in site/src/format.rs.
+const FORMATS: [&str; 3] = [
+    "core::fmt::Debug>::fmt",
+    "core::fmt::builders::",
+    "core::num::flt2dec::",
 ];
 
 /// Leptos's functions that hydrate a page whose parts load one after another. An island is hydrated at once. Those of the
@@ -37,12 +40,17 @@ const LOG: [&str; 4] = [
     "vsnprintf_impl",
 ];
 
-/// Makes a trap of each such function.
-pub(crate) fn silence(module: &mut Module) {
+/// Makes a trap of each such function. `formats`: whether the module's answers contain formatted floats or `{:?}`.
+pub(crate) fn silence(module: &mut Module, formats: bool) {
     let silent: Vec<FunctionId> = module
         .funcs
         .iter()
-        .filter(|function| function.name.as_deref().is_some_and(is_silent))
+        .filter(|function| {
+            function
+                .name
+                .as_deref()
+                .is_some_and(|name| is_silent(name, formats))
+        })
         .map(|function| function.id())
         .collect();
     for id in silent {
@@ -58,10 +66,12 @@ pub(crate) fn silence(module: &mut Module) {
     }
 }
 
-fn is_silent(name: &str) -> bool {
+fn is_silent(name: &str, formats: bool) -> bool {
     let path = without_hashes(name);
+    let unused = if formats { &[][..] } else { &FORMATS };
     PANICS
         .iter()
+        .chain(unused)
         .chain(&LOG)
         .chain([&ASYNC_HYDRATION])
         .any(|silent| path.contains(silent))
@@ -106,7 +116,7 @@ mod tests {
             let id = function.finish(Vec::new(), &mut module.funcs);
             module.funcs.get_mut(id).name = Some(name.to_owned());
         }
-        silence(&mut module);
+        silence(&mut module, false);
         let traps = |function: &walrus::Function| match &function.kind {
             FunctionKind::Local(local) => local
                 .block(local.entry_block())
@@ -120,5 +130,6 @@ mod tests {
             all,
             [true, true, true, true, true, false, false, false, false]
         );
+        assert!(!is_silent("core::num::flt2dec::to_exact_exp_str", true));
     }
 }

@@ -16,6 +16,8 @@ struct Module {
     package: &'static str,
     features: &'static str,
     name: &'static str,
+    /// Whether its answers contain formatted floats or `{:?}`.
+    formats: bool,
 }
 
 const MODULES: [Module; 6] = [
@@ -23,32 +25,38 @@ const MODULES: [Module; 6] = [
         package: "hipward-analyzer-wasm-python",
         features: "",
         name: "analyzer",
+        formats: false,
     },
     Module {
         package: "hipward-analyzer-wasm",
         features: "",
         name: "analyzer-all",
+        formats: false,
     },
     Module {
         package: "hipward-emulator-wasm",
         features: "",
         name: "emulator",
+        formats: true,
     },
     // One module for each island, so that a page loads only the code of its own.
     Module {
         package: "hipward-site",
         features: "island-isa",
         name: "island-isa",
+        formats: false,
     },
     Module {
         package: "hipward-site",
         features: "island-job",
         name: "island-job",
+        formats: false,
     },
     Module {
         package: "hipward-site",
         features: "island-playground",
         name: "island-playground",
+        formats: false,
     },
 ];
 
@@ -86,7 +94,7 @@ pub(crate) fn build(layout: &Layout, files: &mut Vec<File>) -> Result<()> {
             .remove_name_section(true)
             .generate_output()
             .with_context(|| format!("wasm-bindgen on {}", compiled.display()))?;
-        traps::silence(output.wasm_mut());
+        traps::silence(output.wasm_mut(), module.formats);
         output.emit(&bound)?;
         let wasm = optimize(layout, &bound.join(format!("{}_bg.wasm", module.name)))?;
         files.push(File::new(format!("{}_bg.wasm", module.name), wasm));

@@ -26,7 +26,12 @@ pub fn call(method: &str, request: &str) -> Result<String, JsError> {
     answer(method, request).map_err(|message| JsError::new(&message))
 }
 
-fn answer(method: &str, request: &str) -> Result<String, String> {
+/// The answer of [`call`].
+///
+/// # Errors
+///
+/// As [`call`]; a sentence.
+pub fn answer(method: &str, request: &str) -> Result<String, String> {
     match method {
         "describe" => to_json(&describe(&parse(request)?)?),
         "start" => {

@@ -1,6 +1,6 @@
 //! A launch and what the page shows of it.
 
-use crate::request::{Argument, Describe, Fill, Shown, Start, Target};
+use crate::request::{Argument, Describe, Fill, RegisterFormat, Shown, Start, Target};
 use crate::values::{self, Type};
 use crate::view::{Access, Buffer, Counts, Description, Finding, Lds, Parameter, View};
 use hipward_emulator::{
@@ -181,7 +181,14 @@ impl Session {
             names.insert(0, watched.to_owned());
         }
         for name in names {
-            let text = |bits: &u32| values::register(*bits, shown.registers_as);
+            // Masks are bits.
+            let is_mask = name.starts_with("exec") || name.starts_with("vcc");
+            let format = if is_mask {
+                RegisterFormat::Hex
+            } else {
+                shown.registers_as
+            };
+            let text = |bits: &u32| values::register(*bits, format);
             if let Some(bits) = wavefront.scalar(&name) {
                 scalars.push((name, text(&bits)));
             } else if let Some(lanes) = wavefront.vector(&name)

@@ -108,8 +108,7 @@ fn counts(counts: &Counts) -> AnyView {
     let [active, masked] = counts.lanes;
     let [accessed, transferred] = counts.global_bytes;
     let mut add = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
-    if active + masked > 0 {
-        let share = 100 * masked / (active + masked);
+    if let Some(share) = (100 * masked).checked_div(active + masked) {
         add(
             "lanes masked in vector instructions",
             format!("{masked} of {} ({share} %)", active + masked),
