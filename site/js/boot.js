@@ -41,7 +41,7 @@ if (exercises.length > 0) {
 
 // The module that has an island, by the start of the island's name. The end of the name is a hash of its code, so page and
 // module must be of one build.
-const modules = { JobLive: "island-job", MachineCode: "island-isa", Playground: "island-playground" };
+const modules = { JobLive: "island-job", MachineCode: "island-isa", Playground: "island-playground", RemoteJob: "island-job" };
 
 const islands = [...document.querySelectorAll("leptos-island")];
 if (islands.length > 0) {

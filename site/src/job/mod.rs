@@ -15,7 +15,7 @@ mod text;
 mod view;
 
 #[cfg(feature = "ssr")]
-pub(crate) use live::{DOWNLOADS, JobLive, Served};
+pub(crate) use live::{DOWNLOADS, JobLive, RemoteJob, Served};
 #[cfg(feature = "ssr")]
 pub use markdown::benchmark_markdown;
 #[cfg(feature = "ssr")]
