@@ -63,6 +63,7 @@ async function hydrate() {
   // The functions that the islands call; src/browser/script.rs and src/playground declare them.
   globalThis.hipward = {
     askAnalyzer: (method, request) => askAnalyzer(method, JSON.parse(request)),
+    askEmulator: async (method, request) => (await import(asset("emulator-client.js"))).askEmulator(method, request),
     askToken: (refused, address) => askToken(refused, runnerOf(address)),
     authorization: (address) => authorization(runnerOf(address)).authorization,
     chosenRunner,

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from hipward_kernels.harness.failure import JobFailedError, in_words
 from hipward_kernels.harness.lines import Failure
+from hipward_kernels.numerics.nested import flatten, unsupported_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,15 @@ class Snippet:
         if arguments is None:
             seed_everything(seed)
             arguments = self._arguments("get_inputs")
+        for name, value in flatten(arguments).items():
+            if isinstance(value, Tensor) and (form := unsupported_form(value)):
+                raise JobFailedError(
+                    Failure(
+                        "contract-missing",
+                        f"get_inputs() returned a {form} tensor as argument {name}; arguments must be dense tensors.",
+                        "Create dense tensors in get_inputs, and convert them in forward.",
+                    )
+                )
         moved: list[Any] = self._call(
             "contract-missing", "get_inputs", lambda: [to_device(a, self.device) for a in arguments]
         )

@@ -84,7 +84,7 @@ class Source:
             return fresh
         with torch.no_grad():
             for into, out_of in zip(old, new, strict=True):
-                into.copy_(out_of)
+                _without_repeats(into).copy_(_without_repeats(out_of))
         return arguments
 
     def _author(self) -> list[Any]:
@@ -149,6 +149,25 @@ class Ring:
 
 def _alike(old: list[Tensor], new: list[Tensor]) -> bool:
     return len(old) == len(new) and all(
-        a.shape == b.shape and a.dtype == b.dtype and a.layout == b.layout == torch.strided
+        a.shape == b.shape and a.dtype == b.dtype and a.stride() == b.stride() and not _overlaps(_without_repeats(a))
         for a, b in zip(old, new, strict=True)
     )
+
+
+def _without_repeats(x: Tensor) -> Tensor:
+    """The first element along each expanded dimension, for `expand`."""
+    for at, (size, stride) in enumerate(zip(x.shape, x.stride(), strict=True)):
+        if stride == 0 and size > 1:
+            x = x.narrow(at, 0, 1)
+    return x
+
+
+def _overlaps(x: Tensor) -> bool:
+    """Whether several elements may share memory, as in the windows of `unfold`."""
+    extent = 1
+    for stride, size in sorted(zip(x.stride(), x.shape, strict=True)):
+        if size > 1:
+            if stride < extent:
+                return True
+            extent += stride * (size - 1)
+    return False

@@ -106,6 +106,12 @@ _NOT_REPEATABLE = Failure(
 )
 
 
+_OTHER_NUMBERS = (
+    " Model draws random numbers, as dropout does in training, and this variant may draw others from the same seed: "
+    "their results cannot be compared. Leave the random step out, or pass its numbers as an input."
+)
+
+
 @dataclass(frozen=True)
 class Job:
     """A job; `HarnessJob` in `runner/protocol/src/harness.rs`."""
@@ -219,7 +225,7 @@ class _Run:
         self.lines.step("input-dependence")
         self._check_input_dependence(origin.model, trials)
         trials.forget()
-        timed = self._race(ring, reference)
+        timed = self._race(ring, trials)
         in_order = [variant for variant in self.job.variants if variant in timed]
         waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
         if waiting:
@@ -274,8 +280,9 @@ class _Run:
         copy_each = trials.eager_changes_inputs
         return self._with_memory(trials, lambda: Ring(self.source, copy_each=copy_each))
 
-    def _race(self, ring: Ring, reference: Reference) -> dict[VariantId, Timed]:
+    def _race(self, ring: Ring, trials: precision.Trials) -> dict[VariantId, Timed]:
         """Times the variants that are ready."""
+        reference = trials.reference
 
         def out(variant: VariantId, error: BaseException) -> None:
             self._reject(variant, error, reference)
@@ -285,7 +292,18 @@ class _Run:
             return self._objection(entrant.call, results_last=entrant.results_last)
 
         errors, limit = self.eager_errors, reference.limit
-        race = Race(self.variants, ring, self.clock, errors, limit, out, self.check_seals, objection, self.deadline)
+        race = Race(
+            self.variants,
+            ring,
+            self.clock,
+            errors,
+            limit,
+            out,
+            self.check_seals,
+            objection,
+            self.deadline,
+            seeds_calls=trials.eager_is_random,
+        )
         if self.device.type != "cpu":
             # Memory of the preparations is not needed any more.
             gc.collect()
@@ -473,7 +491,8 @@ class _Run:
             self.lines.step("precision", variant)
             result = self._with_memory(trials, lambda: precision.check(built.call, trials))
             if result.reason is not None:
-                result = replace(result, reason=f"{subject(variant)} {result.reason}.")
+                because = _OTHER_NUMBERS if trials.eager_is_random and variant != EAGER else ""
+                result = replace(result, reason=f"{subject(variant)} {result.reason}.{because}")
             self.lines.precision(variant, result)
             if not result.passed:
                 self._without(variant)
@@ -487,7 +506,9 @@ class _Run:
             return ()
         if variant == "eager":
             self.eager_errors = result.outputs
-        lasts = built.results_last and not (self.eager_behaviour and self.eager_behaviour.reuses_memory)
+        eager = self.eager_behaviour
+        # A result in the memory of an input changes with the input's contents.
+        lasts = built.results_last and not (eager and (eager.reuses_memory or eager.returns_inputs))
         self.variants[variant] = Entrant(built.call, call_s, lasts)
         return built.based_on
 

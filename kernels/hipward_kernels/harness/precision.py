@@ -21,7 +21,7 @@ from hipward_kernels.harness.failure import JobFailedError, in_words
 from hipward_kernels.harness.lines import Failure, OutputError, Precision
 from hipward_kernels.numerics.distance import distance, is_finite, largest, root_mean_square
 from hipward_kernels.numerics.limit import ERROR_RATIO
-from hipward_kernels.numerics.nested import cloned, flatten, same_bits, size_in_bytes, tensors
+from hipward_kernels.numerics.nested import cloned, flatten, same_bits, size_in_bytes, tensors, unsupported_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,6 +88,8 @@ class Trials:
         self.reference = reference
         self.seeds = [secrets.randbits(31) for _ in range(seeds)]
         self.eager_changes_inputs = False
+        self.eager_is_random = False
+        """Whether results change with the seed of the random number generators."""
         self._snippet = snippet
         self._eager = eager
         self._cached: dict[int, Trial] = {}
@@ -125,9 +127,14 @@ class Trials:
         arguments = cloned(inputs)
         try:
             eager = run(self._eager, arguments, seed)
+            _refuse_other_forms(eager)
             self.eager_changes_inputs |= not same_bits(arguments, inputs)
             # Frees memory that the reference may need.
             del arguments
+            if seed == self.seeds[0]:
+                self.eager_is_random = not same_bits(run(self._eager, cloned(inputs), seed + 1), eager)
+        except JobFailedError:
+            raise
         except BaseException as error:
             failure = self._snippet.failure(error, "forward-error", "Model.forward")
             raise JobFailedError(failure) from error
@@ -162,6 +169,18 @@ class Trials:
             self._cached_bytes += size
             self._cached[seed] = trial
         return trial
+
+
+def _refuse_other_forms(outputs: dict[str, Any]) -> None:
+    for name, value in outputs.items():
+        if isinstance(value, Tensor) and (form := unsupported_form(value)):
+            raise JobFailedError(
+                Failure(
+                    "contract-missing",
+                    f"Output {name} of Model.forward is a {form} tensor; only dense tensors can be compared.",
+                    "Convert it in forward, for example with `to_dense()`.",
+                )
+            )
 
 
 def _most_bytes(device: torch.device) -> float:

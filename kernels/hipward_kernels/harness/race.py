@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hipward_kernels.harness.contract import seed_everything
 from hipward_kernels.harness.deadline import OutOfTimeError
 from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, run
 from hipward_kernels.harness.sampling import Dropped, interleave
@@ -95,6 +96,8 @@ class Race:
         after_turn: Callable[[], None],
         objection: Callable[[VariantId], str | None],
         deadline: Deadline,
+        *,
+        seeds_calls: bool = False,
     ) -> None:
         """Prepares the timing.
 
@@ -108,6 +111,7 @@ class Race:
             after_turn: Called after each turn; may raise to end the timing.
             objection: Repeats the checks of `snippet_checks` for a variant.
             deadline: The timing ends before it.
+            seeds_calls: Whether the random number generators are seeded before each call, for a random model.
         """
         self._variants = variants
         self._ring = ring
@@ -118,6 +122,7 @@ class Race:
         self._after_turn = after_turn
         self._objection = objection
         self._deadline = deadline
+        self._seeds_calls = seeds_calls
         self._turn_s = {variant: CALLS_OF_A_TURN * entrant.call_s for variant, entrant in variants.items()}
         self._wall_s = dict.fromkeys(variants, 0.0)
         self._rechecked: set[VariantId] = set()
@@ -203,6 +208,8 @@ class Race:
         looked_at = secrets.randbelow(count) if looks else -1
         renews = self._ring.renews(self._variants[variant].call_s)
         given: list[Any] = []
+        # Each call has another seed, so that a snippet cannot recognize the call that is compared.
+        seeds = [secrets.randbits(31) for _ in range(count)] if self._seeds_calls else []
         seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
         kinds: set[tuple[type, ...]] = set()
 
@@ -211,6 +218,8 @@ class Race:
                 self._ring.renew(arguments[index])
             if index == looked_at:
                 given.extend(cloned(arguments[index]))
+            if seeds:
+                seed_everything(seeds[index])
 
         def after(index: int, result: Any) -> None:
             kinds.add(_kinds(result))
@@ -228,13 +237,16 @@ class Race:
         if len(kinds) > 1:
             raise WrongResultError("returned results of different types")
         if seen:
-            self._rechecked.add(variant)
-            result, copy = seen[0]
-            expected = run(self._variants["eager"].call, given, 0)
-            compare_with_eager(copy, expected, self._eager_errors, self._limit)
-            if self._variants[variant].results_last and not same_bits(result, copy):
-                raise WrongResultError("returned memory that a later call overwrote")
+            self._recheck(variant, *seen[0], given, seeds[looked_at] if seeds else 0)
         return times
+
+    def _recheck(self, variant: VariantId, result: Any, copy: dict[str, Any], given: list[Any], seed: int) -> None:
+        """Compares the copy of a result of a timed call with eager's, and with what the result is now."""
+        self._rechecked.add(variant)
+        expected = run(self._variants["eager"].call, given, seed)
+        compare_with_eager(copy, expected, self._eager_errors, self._limit)
+        if self._variants[variant].results_last and not same_bits(result, copy):
+            raise WrongResultError("returned memory that a later call overwrote")
 
     def _look_at_fresh(self, variant: VariantId, usual_ms: float) -> None:
         """Repeats the checks of a variant if new inputs take long: it may have begun to cache results."""

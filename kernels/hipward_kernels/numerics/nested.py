@@ -33,6 +33,19 @@ def tensors(value: Any) -> list[Tensor]:
     return [leaf for leaf in flatten(value).values() if isinstance(leaf, Tensor)]
 
 
+def unsupported_form(x: Tensor) -> str | None:
+    """The form of a tensor that cannot be copied and compared element by element."""
+    if x.is_nested:
+        return "nested"
+    if x.is_meta:
+        return "meta"
+    if x.is_quantized:
+        return "quantized"
+    if x.layout != torch.strided:
+        return str(x.layout).removeprefix("torch.").replace("_", " ")
+    return None
+
+
 def cloned(value: Any) -> Any:
     """A copy of lists, tuples and dictionaries with copies of their tensors; other objects are shared."""
     if isinstance(value, Tensor):

@@ -35,6 +35,7 @@ struct OwnContent;
 #[include = "hipward_kernels/quantization/*"]
 #[include = "results/*.csv"]
 #[include = "results/isa_example.json"]
+#[include = "results/launches.json"]
 #[exclude = "*cache*"]
 struct OwnKernels;
 

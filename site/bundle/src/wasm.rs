@@ -18,7 +18,7 @@ struct Module {
     name: &'static str,
 }
 
-const MODULES: [Module; 5] = [
+const MODULES: [Module; 6] = [
     Module {
         package: "hipward-analyzer-wasm-python",
         features: "",
@@ -28,6 +28,11 @@ const MODULES: [Module; 5] = [
         package: "hipward-analyzer-wasm",
         features: "",
         name: "analyzer-all",
+    },
+    Module {
+        package: "hipward-emulator-wasm",
+        features: "",
+        name: "emulator",
     },
     // One module for each island, so that a page loads only the code of its own.
     Module {

@@ -1,0 +1,55 @@
+"""Snippets with unusual inputs and models: measured, or refused with a sentence that states the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from test_harness import run, snippet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("forward", "inputs"),
+    [
+        ("x * self.weight", "[torch.randn(1, 16).expand(64, 16)]"),
+        ("x * self.weight", "[torch.randn(16, 64).t()]"),
+        ("x * self.weight", "[torch.randn(80).unfold(0, 16, 1)]"),
+        ("x * self.weight", "[torch.randn(int(torch.randint(1, 9, ())), 16)]"),
+        ("x[0]['a'] * (1 if x[1] is None else x[1])", "[[{'a': torch.randn(4, 16)}, None]]"),
+        ("torch.fft.fft(x)", "[torch.randn(4, 16, dtype=torch.complex64)]"),
+        ("x.view(16, 4)", "[torch.randn(4, 16)]"),
+        ("x.add_(1)", "[torch.randn(4, 16)]"),
+        ("nn.functional.dropout(x, 0.5, training=True)", "[torch.randn(64, 16)]"),
+    ],
+    ids=["expanded", "transposed", "windows", "changing shape", "nested", "complex", "view", "in place", "random"],
+)
+def test_unusual_inputs_are_measured(tmp_path: Path, forward: str, inputs: str) -> None:
+    job = run(snippet(forward, inputs=inputs), "eager-control", directory=tmp_path)
+    assert {line["variant"] for line in job.of("sampled")} == {"eager", "eager-control"}, job.lines[-3:]
+
+
+def test_random_model_explains_why_another_implementation_differs(tmp_path: Path) -> None:
+    new = (
+        "class ModelNew(Model):\n    def forward(self, x):\n        return x * (torch.rand(x.shape).flip(0) > 0.5) * 2"
+    )
+    forward = "nn.functional.dropout(x, 0.5, training=True)"
+    job = run(snippet(forward, new=new, inputs="[torch.randn(64, 16)]"), "model-new", directory=tmp_path)
+    assert "Model draws random numbers" in job.reason("model-new")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "forward", "says"),
+    [
+        ("[torch.eye(4).to_sparse()]", "x", "get_inputs() returned a sparse coo tensor as argument 0"),
+        ("[torch.randn(4, 4, device='meta')]", "x", "get_inputs() returned a meta tensor as argument 0"),
+        ("[[torch.eye(4).to_sparse_csr()]]", "x[0]", "get_inputs() returned a sparse csr tensor as argument 0.0"),
+        ("[torch.eye(4)]", "x.to_sparse()", "Output 0 of Model.forward is a sparse coo tensor"),
+    ],
+)
+def test_tensors_that_cannot_be_compared_are_refused(tmp_path: Path, inputs: str, forward: str, says: str) -> None:
+    job = run(snippet(forward, inputs=inputs), directory=tmp_path)
+    assert job.error["code"] == "contract-missing"
+    assert says in job.error["message"]
