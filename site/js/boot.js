@@ -6,7 +6,6 @@ import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { readFile } from "./files.js";
-import { jobFilter } from "./job-filter.js";
 import { jobs } from "./jobs.js";
 import { mountEditor } from "./mount-editor.js";
 import { pathFilter } from "./path-filter.js";
@@ -25,7 +24,6 @@ themeToggle();
 searchButton();
 copyButtons();
 benchmarkForm();
-jobFilter();
 jobs();
 pathFilter();
 progress();
@@ -43,7 +41,7 @@ if (exercises.length > 0) {
 
 // The module that has an island, by the start of the island's name. The end of the name is a hash of its code, so page and
 // module must be of one build.
-const modules = { JobLive: "island-job", MachineCode: "island-isa", Playground: "island-playground" };
+const modules = { JobLive: "island-job", MachineCode: "island-isa", Playground: "island-playground", RemoteJob: "island-job" };
 
 const islands = [...document.querySelectorAll("leptos-island")];
 if (islands.length > 0) {

@@ -49,7 +49,6 @@ async function show(section) {
   section.querySelector("tbody").replaceChildren(...rows);
   section.querySelector(".scroll").hidden = false;
   section.querySelector("[data-no-jobs]").hidden = true;
-  document.querySelector("[data-job-filter]")?.dispatchEvent(new Event("own-jobs"));
 }
 
 // The job; null if it does not exist, undefined if there is no answer.

@@ -1,4 +1,4 @@
-// The page for a job of another runner: its title, links and code. The island JobLive renders the result.
+// The page for a job of another runner: its title, links and code. The RemoteJob island renders the result.
 
 import { offerRunAgain, storeJob } from "./jobs.js";
 import { remoteJob as named, runnerName } from "./runner.js";

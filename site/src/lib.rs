@@ -48,8 +48,7 @@ mod site;
 pub use content::{Content, ContentError, ContentErrors, Mistake, Ops, ReadingPath};
 #[cfg(feature = "ssr")]
 pub use job::{
-    JobComparison, benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table,
-    benchmark_text,
+    benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,
 };
 #[cfg(feature = "ssr")]
 pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page};

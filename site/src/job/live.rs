@@ -1,4 +1,4 @@
-//! The island of a job's page: follows the event stream and updates the result.
+//! The islands of a job's page: they follow the event stream and update the result.
 
 use super::status::state_word;
 use super::view::JobResult;
@@ -41,15 +41,32 @@ pub enum Served {
 /// The result of a job that has not ended. It is complete without a script; with one it is updated until the job ends.
 ///
 /// `view` is the job as the server rendered it, and `api` the address of the job. The heading of the page is the job's title.
-/// Without `api`, the address of the page names a job of another runner, which is rendered from the runner's events.
 #[island]
-pub(crate) fn JobLive(view: Served, api: Option<String>) -> impl IntoView {
+pub(crate) fn JobLive(view: Served, api: String) -> impl IntoView {
     let Served::Job(view) = view;
     let (view, set_view) = signal(view);
+    let job = cfg!(feature = "island-job").then_some(api);
+    live(job, view, set_view)
+}
+
+/// The result of a job of another runner, rendered from the events that the runner sends. The address of the page names the
+/// runner and the job.
+#[island]
+pub(crate) fn RemoteJob() -> impl IntoView {
+    let (view, set_view) = signal(JobView::default());
     let job = match cfg!(feature = "island-job") {
-        true => api.or_else(script::remote_job),
+        true => script::remote_job(),
         false => None,
     };
+    live(job, view, set_view)
+}
+
+/// A result that follows the events of the job at the address `job`. None on the server.
+fn live(
+    job: Option<String>,
+    view: ReadSignal<JobView>,
+    set_view: WriteSignal<JobView>,
+) -> impl IntoView {
     let (error, set_error) = signal(String::new());
     if let Some(job) = job.clone() {
         let stream = Stream {

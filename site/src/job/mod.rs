@@ -1,8 +1,6 @@
 //! A benchmark job as it is shown to people: one set of texts and components for the server's page, the live island, the
 //! Markdown report and the terminal.
 
-#[cfg(feature = "ssr")]
-mod comparison;
 mod conditions;
 mod included_steps;
 mod live;
@@ -17,17 +15,14 @@ mod text;
 mod view;
 
 #[cfg(feature = "ssr")]
-pub use comparison::JobComparison;
-#[cfg(feature = "ssr")]
-pub(crate) use live::{DOWNLOADS, JobLive, Served};
+pub(crate) use live::{DOWNLOADS, JobLive, RemoteJob, Served};
 #[cfg(feature = "ssr")]
 pub use markdown::benchmark_markdown;
 #[cfg(feature = "ssr")]
 pub use text::{benchmark_line, benchmark_sentence, benchmark_table, benchmark_text};
 #[cfg(feature = "ssr")]
 pub(crate) use {
-    comparison::{OTHER_HOST, differing, has_decisive, measured_variants, ratio, stats},
-    conditions::level as isolation_level,
+    conditions::{conditions, level as isolation_level},
     status::state_word,
     view::JobResult,
 };

@@ -1,10 +1,9 @@
 //! The page for a job of another runner. The fragment of its address names the runner and the job; js/remote-job.js fills in the
-//! title, the links and the code, and the [`JobLive`] island renders the result from the runner's events.
+//! title, the links and the code, and the [`RemoteJob`] island renders the result from the runner's events.
 
 use super::frame::Page;
-use crate::job::{DOWNLOADS, JobLive, Served};
+use crate::job::{DOWNLOADS, RemoteJob};
 use crate::{Route, Site};
-use hipward_protocol::JobView;
 use leptos::prelude::*;
 
 pub(super) fn page(site: &Site) -> Page {
@@ -19,7 +18,7 @@ pub(super) fn page(site: &Site) -> Page {
             <p class="admonition note">"The page needs JavaScript to request the job from its runner."</p>
         </noscript>
         <div data-remote-job hidden>
-            <JobLive view=Served::Job(JobView::default()) api=None />
+            <RemoteJob />
             <section aria-labelledby="keep">
                 <h2 id="keep">"Keep it"</h2>
                 <p class="actions">
