@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hipward_kernels.compile import CompileError, Request, compile_source, headers
+from hipward_kernels.compile import CompileError, Request, compile_source, headers, record_launches
 from hipward_kernels.compile.clang import clangs
 from hipward_kernels.compile.occupancy import occupancy
 from hipward_kernels.compile.record import RECORD, record
@@ -350,3 +350,17 @@ def test_example_of_the_site_matches_this_compiler() -> None:
         was, now = recorded["answer"]["targets"], made["answer"]["targets"]
         assert [t["kernels"] for t in was] == [t["kernels"] for t in now], renew
         assert [t["lines"] for t in was] == [t["lines"] for t in now], renew
+
+
+@pytest.mark.parametrize("launch", record_launches.LAUNCHES, ids=lambda launch: launch.name)
+def test_launch_of_the_site_matches_this_compiler(launch: record_launches.Launch) -> None:
+    recorded = json.loads(record_launches.RECORD.read_text(encoding="utf-8"))["launches"]
+    [was] = [one for one in recorded if one["name"] == launch.name]
+    renew = "renew it: python -m hipward_kernels.compile.record_launches"
+    assert was["source"] == launch.file.read_text(encoding="utf-8"), renew
+    assert was["arguments"] == launch.arguments, renew
+    if launch.file.suffix == ".hip" and not clangs():
+        pytest.skip("no clang with an AMD target")
+    made = record_launches.record_launch(launch)
+    if was["compiler"] == made["compiler"]:
+        assert was == made, renew

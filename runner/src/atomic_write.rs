@@ -41,7 +41,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
         fs::rename(&temporary, &path)
     };
     write().inspect_err(|_| {
-        // What is left of a failed write; the first error is the one to tell.
+        // Removes the incomplete file; the first error is the one to report.
         let _ = fs::remove_file(&temporary);
     })
 }

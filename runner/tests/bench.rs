@@ -94,6 +94,30 @@ fn local_job_is_printed_in_each_format() {
 }
 
 #[test]
+fn earlier_result_is_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = folder.path().join("base.json");
+    let path = base.to_str().expect("UTF-8");
+    let (_, json, _) = run(MEASURES, &["--format", "json", "--quiet"]);
+    fs::write(&base, json).expect("a file");
+
+    let (code, text, _) = run(MEASURES, &["--compare", path]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(&format!("Compared with {path}:")), "{text}");
+    assert!(text.contains("cannot be told apart"), "{text}");
+
+    let slower = MEASURES.replace("('compile', 1.0)", "('compile', 1.5)");
+    let (code, text, _) = run(&slower, &["--compare", path, "--format", "markdown"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("| slower |"), "{text}");
+
+    fs::write(&base, "{}").expect("a file");
+    let (code, _, errors) = run(MEASURES, &["--compare", path]);
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("--format json"), "{errors}");
+}
+
+#[test]
 fn exit_code_reflects_the_result() {
     let (code, text, _) = run(REJECTS, &[]);
     assert_eq!(code, Some(1), "{text}");

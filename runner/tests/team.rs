@@ -1,4 +1,4 @@
-//! What a team needs of one server: tokens with roles, deletion, retention, and backups.
+//! Features for teams: tokens with roles, deletion, retention, and backups.
 
 mod support;
 
@@ -228,4 +228,49 @@ fn damaged_database_is_not_ready_and_its_other_results_are_served() {
         (503, "store-unavailable")
     );
     assert_eq!(server.get("/").0, 200);
+}
+
+/// The status and the header `access-control-allow-origin` of an answer to a page of `origin`.
+fn from_page(server: &Server, method: &str, origin: &str) -> (u16, Option<String>) {
+    let request = ureq::http::Request::builder()
+        .method(method)
+        .uri(format!("{}/api/v1/capabilities", server.url))
+        .header("origin", origin)
+        .header("access-control-request-method", "GET")
+        .body(())
+        .expect("a request");
+    let answer = agent().run(request).expect("answers");
+    let allowed = answer.headers().get("access-control-allow-origin");
+    let allowed = allowed.map(|value| value.to_str().expect("text").to_owned());
+    (answer.status().as_u16(), allowed)
+}
+
+#[test]
+fn only_allowed_origins_may_send_requests() {
+    let wiki = "https://wiki.example";
+    let server = Server::start(&["--allow-origin", "https://Wiki.Example:443/"]);
+    for method in ["GET", "OPTIONS"] {
+        assert_eq!(
+            from_page(&server, method, wiki),
+            (200, Some(wiki.to_owned())),
+            "{method}"
+        );
+        for other in ["https://evil.example", "http://wiki.example", "null"] {
+            assert_eq!(
+                from_page(&server, method, other),
+                (403, None),
+                "{method} {other}"
+            );
+        }
+    }
+    assert_eq!(
+        from_page(&server, "GET", &server.url).0,
+        200,
+        "its own pages"
+    );
+    let refused = hipward()
+        .args(["serve", "--allow-origin", "*"])
+        .output()
+        .expect("runs");
+    assert!(error(&refused).contains("name each origin"), "{refused:?}");
 }

@@ -1,4 +1,4 @@
-// The analyzer's worker. Its first message says where the modules are; every later one is a
+// The analyzer's worker. Its first message contains the addresses of the modules; every later one is a
 // question {id, method, request}, answered in order with {id, answer} or {id, error}.
 //
 // There are two modules: a small one for Python, which every page needs, and one that reads every
@@ -7,7 +7,7 @@
 
 import { isPlainPython } from "./plain-python.js";
 
-// What only the second module answers, whatever the source is.
+// Methods that only the second module has.
 const ofSecondModule = new Set(["judge", "patch", "project_context", "survey_finish"]);
 
 let addresses;

@@ -6,12 +6,16 @@ import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { readFile } from "./files.js";
+import { jobFilter } from "./job-filter.js";
 import { jobs } from "./jobs.js";
+import { mountEditor } from "./mount-editor.js";
 import { pathFilter } from "./path-filter.js";
-import { predictions } from "./predict.js";
+import { questions } from "./questions.js";
 import { progress } from "./progress.js";
 import { openProject } from "./project.js";
+import { remoteJob } from "./remote-job.js";
 import { ruleFilter } from "./rule-filter.js";
+import { base, chosenRunner, jobPage, remoteJob as namedJob, runnerName, runnerOf, runners } from "./runner.js";
 import { searchButton } from "./search-button.js";
 import { pack, unpack } from "./share.js";
 import { themeToggle } from "./theme-toggle.js";
@@ -21,10 +25,12 @@ themeToggle();
 searchButton();
 copyButtons();
 benchmarkForm();
+jobFilter();
 jobs();
 pathFilter();
 progress();
-predictions();
+questions();
+remoteJob();
 ruleFilter();
 
 // Only lessons with exercises load the script for them.
@@ -47,15 +53,6 @@ if (islands.length > 0) {
   });
 }
 
-// Waits for the browser to be idle before the editor is loaded and again before it is shown, because each is a long task. The
-// text area works meanwhile.
-async function mountEditor(...arguments_) {
-  await idle();
-  const { mount } = await import(asset("editor.js"));
-  await idle();
-  return mount(...arguments_);
-}
-
 // Selects a line (from 1) of a text area.
 function selectLine(area, line) {
   const lines = area.value.split("\n");
@@ -64,21 +61,22 @@ function selectLine(area, line) {
   area.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
 }
 
-// Safari has no idle callbacks.
-const idle = () =>
-  new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve, globalThis.requestIdleCallback && { timeout: 1000 }));
-
 async function hydrate() {
   // The functions that the islands call; src/browser/script.rs and src/playground declare them.
   globalThis.hipward = {
     askAnalyzer: (method, request) => askAnalyzer(method, JSON.parse(request)),
-    askToken,
-    authorization: () => authorization().authorization,
+    askEmulator: async (method, request) => (await import(asset("emulator-client.js"))).askEmulator(method, request),
+    askToken: (refused, address) => askToken(refused, runnerOf(address)),
+    authorization: (address) => authorization(runnerOf(address)).authorization,
+    chosenRunner,
     copyText,
+    jobPage,
     mountEditor,
     openProject,
     pack,
     readFile,
+    remoteJob: () => namedJob()?.api,
+    runnerName: (runner) => (runners.length > 1 || runner !== base ? runnerName(runner) : ""),
     selectLine,
     unpack,
   };

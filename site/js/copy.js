@@ -14,7 +14,8 @@ export function copyButtons() {
     const button = event.target.closest?.("[data-copy], [data-copy-address]");
     if (!button) return;
     const text = button.matches("[data-copy-address]")
-      ? location.href.split("#")[0]
+      ? // The fragment of most pages is a heading.
+        button.dataset.copyAddress === "whole" ? location.href : location.href.split("#")[0]
       : button.closest("figure").querySelector("code").textContent;
     const label = button.dataset.label ?? button.textContent;
     button.dataset.label = label;

@@ -36,12 +36,12 @@ function mount(section) {
   area.after(keys);
   area.setAttribute("aria-describedby", keys.id);
 
-  const stored = exercises()[address];
+  const stored = exercises.all()[address];
   if (stored?.text !== undefined) area.value = stored.text;
   showState();
 
   function showState() {
-    const { solved, judge: judged } = exercises()[address] ?? {};
+    const { solved, judge: judged } = exercises.all()[address] ?? {};
     state.textContent = !solved ? "" : judged === section.dataset.judge ? "✓ Solved" : "✓ Solved with an earlier version of the cases";
   }
 

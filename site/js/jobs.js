@@ -1,8 +1,10 @@
-// The jobs of this browser: a job's page adds its id, and the list of jobs shows them. Only ids and titles are stored.
+// The jobs of this browser: a job's page adds its id, and the list of jobs shows them. Only ids, titles and the addresses of
+// other runners are stored.
 
-import { base, submit } from "./runner.js";
-import { authorization } from "./token.js";
+import { element } from "./element.js";
+import { base, jobPage, runnerName, runnerOf, runners, submit } from "./runner.js";
 import { recall, remember } from "./storage.js";
+import { authorization } from "./token.js";
 
 const key = "jobs";
 const limit = 100;
@@ -11,11 +13,16 @@ export function jobs() {
   const heading = document.querySelector("h1[data-job]");
   if (heading) {
     const { job: id, title } = heading.dataset;
-    store([{ id, title }, ...stored().filter((one) => one.id !== id)].slice(0, limit));
+    storeJob({ id, title });
   }
   const list = document.querySelector("[data-own-jobs]");
   if (list) show(list);
-  for (const button of document.querySelectorAll("[data-run-again]")) runAgain(button);
+  for (const button of document.querySelectorAll("[data-run-again]")) offerRunAgain(button);
+}
+
+// Puts a job at the start of this browser's list. `runner` is the address of its runner; absent for this server.
+export function storeJob(job) {
+  store([job, ...stored().filter((one) => one.id !== job.id || one.runner !== job.runner)].slice(0, limit));
 }
 
 function stored() {
@@ -31,20 +38,24 @@ const store = (list) => remember(key, JSON.stringify(list));
 
 async function show(section) {
   const list = stored();
-  const answers = await Promise.all(list.map(({ id }) => summary(id)));
-  // A job that the runner no longer has is removed; one that it could not be asked for is not.
-  store(list.filter((_, at) => answers[at] !== null));
-  const rows = answers.flatMap((job, at) => (job ? [row(job, list[at].title)] : []));
+  // Pages may not send requests to a runner that the site no longer uses.
+  const known = list.filter(({ runner }) => runner === undefined || runners.includes(runner));
+  const answers = await Promise.all(known.map(summary));
+  // A job that its runner no longer has is removed; one whose runner does not answer is not.
+  const removed = new Set(known.filter((_, at) => answers[at] === null));
+  store(list.filter((one) => !removed.has(one)));
+  const rows = answers.flatMap((job, at) => (job ? [row(job, known[at])] : []));
   if (rows.length === 0) return;
   section.querySelector("tbody").replaceChildren(...rows);
   section.querySelector(".scroll").hidden = false;
   section.querySelector("[data-no-jobs]").hidden = true;
+  document.querySelector("[data-job-filter]")?.dispatchEvent(new Event("own-jobs"));
 }
 
 // The job; null if it does not exist, undefined if there is no answer.
-async function summary(id) {
+async function summary({ id, runner = base }) {
   try {
-    const answer = await fetch(`${base}api/v1/jobs/${encodeURIComponent(id)}`, { headers: authorization() });
+    const answer = await fetch(`${runner}api/v1/jobs/${encodeURIComponent(id)}`, { headers: authorization(runner) });
     if (answer.status === 404) return null;
     return answer.ok ? await answer.json() : undefined;
   } catch {
@@ -54,10 +65,13 @@ async function summary(id) {
 
 const words = { queued: "Waiting", running: "Running", done: "Done", failed: "Failed", cancelled: "Cancelled" };
 
-function row(job, title) {
+function row(job, { title, runner = base }) {
   const when = `${job.created_at.slice(0, 16).replace("T", " ")} UTC`;
-  const box = element("input", { type: "checkbox", name: "job", value: job.id, ariaLabel: `Compare ${title}, ${when}` });
-  const link = element("a", { href: `${base}jobs/${job.id}/`, textContent: title });
+  // The server of the page compares its own jobs only.
+  const box =
+    runner === base ? element("input", { type: "checkbox", name: "job", value: job.id, ariaLabel: `Compare ${title}, ${when}` }) : "";
+  const link = element("span", {}, [element("a", { href: jobPage(runner, job.id), textContent: title })]);
+  if (runner !== base) link.append(" ", element("small", { textContent: `on ${runnerName(runner)}` }));
   const state = element("span", { className: "badge", textContent: words[job.state] ?? job.state });
   state.dataset.state = state.textContent;
   const time = element("time", { dateTime: job.created_at, textContent: when });
@@ -72,20 +86,20 @@ function row(job, title) {
   return line;
 }
 
-const element = (name, properties) => Object.assign(document.createElement(name), properties);
-
 // Submits the code of a job again, with its title and variants.
-function runAgain(button) {
+export function offerRunAgain(button) {
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {
       const api = button.dataset.runAgain;
+      const runner = runnerOf(api);
+      const options = { headers: authorization(runner) };
       const [job, code] = await Promise.all([
-        fetch(api).then((answer) => answer.json()),
-        fetch(`${api}/code`).then((answer) => answer.text()),
+        fetch(api, options).then((answer) => answer.json()),
+        fetch(`${api}/code`, options).then((answer) => answer.text()),
       ]);
       const { title, variants } = job;
-      location.assign(await submit({ code, ...(title && { title }), ...(variants.length > 0 && { variants }) }));
+      location.assign(await submit({ code, ...(title && { title }), ...(variants.length > 0 && { variants }) }, runner));
     } catch (error) {
       button.disabled = false;
       button.after(element("span", { role: "alert", textContent: ` ${error.message}` }));

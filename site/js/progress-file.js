@@ -1,7 +1,8 @@
 // Progress as a file, to move it to another browser.
 
+import { answers } from "./answer-store.js";
 import { element } from "./element.js";
-import { exercises, replace, valid } from "./exercise-store.js";
+import { exercises } from "./exercise-store.js";
 
 const limit = 8 << 20;
 
@@ -10,7 +11,8 @@ export function progressFile(lessons, imported) {
   const status = element("span", { role: "status" });
   const save = element("button", { type: "button", textContent: "Export" });
   save.addEventListener("click", () => {
-    const progress = { hipward: "progress", version: 1, lessons: [...lessons()], exercises: exercises() };
+    const stored = { lessons: [...lessons()], exercises: exercises.all(), answers: answers.all() };
+    const progress = { hipward: "progress", version: 1, ...stored };
     const blob = new Blob([`${JSON.stringify(progress, null, 2)}\n`], { type: "application/json" });
     const link = element("a", { download: "hipward-progress.json", href: URL.createObjectURL(blob) });
     link.click();
@@ -22,9 +24,10 @@ export function progressFile(lessons, imported) {
     if (!file) return;
     try {
       const progress = await read(file);
-      replace({ ...exercises(), ...progress.exercises });
+      exercises.replace({ ...exercises.all(), ...progress.exercises });
+      answers.replace({ ...answers.all(), ...progress.answers });
       imported(progress.lessons);
-      status.textContent = `Imported ${progress.lessons.length} lessons and ${Object.keys(progress.exercises).length} exercises.`;
+      status.textContent = `Imported ${file.name}.`;
     } catch (error) {
       status.textContent = error.message;
     }
@@ -47,5 +50,5 @@ async function read(file) {
   }
   if (stored?.hipward !== "progress" || !Array.isArray(stored.lessons)) throw wrong;
   const lessons = stored.lessons.filter((lesson) => typeof lesson === "string" && /^[a-z0-9-]+\/[a-z0-9-]+$/.test(lesson));
-  return { lessons, exercises: valid(stored.exercises) };
+  return { lessons, exercises: exercises.valid(stored.exercises), answers: answers.valid(stored.answers) };
 }

@@ -1,7 +1,9 @@
 // Stores which lessons were read, in this browser only. A lesson counts as read when its end was on the screen. The list of
-// lessons also shows the exercises that were solved.
+// lessons also shows how many exercises were solved and how many questions were answered.
 
-import { exercises, replace } from "./exercise-store.js";
+import { answers } from "./answer-store.js";
+import { exercises } from "./exercise-store.js";
+import { element } from "./element.js";
 import { progressFile } from "./progress-file.js";
 import { recall, remember } from "./storage.js";
 
@@ -25,8 +27,8 @@ export function progress() {
   if (!summary) return;
   const show = () => {
     markLinks(read);
-    markSolved();
-    if (read.size > 0 || solved().length > 0) describe(summary, read);
+    markDone();
+    if (read.size > 0 || solved().length > 0 || answered().length > 0) describe(summary, read);
   };
   summary.after(progressFile(() => read, (lessons) => {
     for (const lesson of lessons) read.add(lesson);
@@ -56,20 +58,25 @@ function markLinks(read) {
   }
 }
 
-// The addresses of the solved exercises.
-function solved() {
-  return Object.entries(exercises()).flatMap(([address, state]) => (state.solved ? [address] : []));
+// The addresses of the solved exercises, and of the answered questions.
+const solved = () => Object.entries(exercises.all()).flatMap(([address, state]) => (state.solved ? [address] : []));
+const answered = () => Object.keys(answers.all());
+
+// "2 exercises solved", "1 question answered".
+function counts(isCounted) {
+  const text = (addresses, noun, done) => {
+    const count = addresses.filter(isCounted).length;
+    return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"} ${done}`];
+  };
+  return [...text(solved(), "exercise", "solved"), ...text(answered(), "question", "answered")];
 }
 
-function markSolved() {
-  const addresses = solved();
+function markDone() {
   for (const item of document.querySelectorAll("main li[data-lesson]")) {
     item.querySelector(".solved")?.remove();
-    const count = addresses.filter((address) => address.startsWith(`${item.dataset.lesson}/`)).length;
-    if (count === 0) continue;
-    const mark = document.createElement("span");
-    mark.className = "solved hint";
-    mark.textContent = ` ${count} ${count === 1 ? "exercise" : "exercises"} solved`;
+    const done = counts((address) => address.startsWith(`${item.dataset.lesson}/`));
+    if (done.length === 0) continue;
+    const mark = element("span", { className: "solved hint", textContent: ` ${done.join(", ")}` });
     (item.querySelector("p") ?? item.lastChild).before(mark);
   }
 }
@@ -79,26 +86,20 @@ function describe(summary, read) {
   const items = [...document.querySelectorAll("main li[data-lesson]")];
   const next = items.find((item) => !read.has(item.dataset.lesson))?.querySelector("a");
   const count = items.filter((item) => read.has(item.dataset.lesson)).length;
-  const answers = solved().length;
-  const answered = answers > 0 ? `, ${answers} ${answers === 1 ? "exercise" : "exercises"} solved` : "";
-  summary.textContent = `${count} of ${items.length} lessons read${answered}. `;
+  summary.textContent = `${[`${count} of ${items.length} lessons read`, ...counts(() => true)].join(", ")}. `;
   if (next) {
-    const link = document.createElement("a");
-    link.className = "button primary";
-    link.href = next.href;
-    link.textContent = `Continue with \u201c${next.textContent.trim()}\u201d`;
-    summary.append(link, " ");
+    const textContent = `Continue with \u201c${next.textContent.trim()}\u201d`;
+    summary.append(element("a", { className: "button primary", href: next.href, textContent }), " ");
   }
-  const reset = document.createElement("button");
-  reset.type = "button";
-  reset.textContent = "Reset";
-  reset.title = "Forget which lessons were read and which exercises were solved in this browser, with your programs";
+  const reset = element("button", { type: "button", textContent: "Reset" });
+  reset.title = "Remove from this browser: lessons read, answers, exercises solved and your programs";
   reset.addEventListener("click", () => {
     remember(key, "[]");
-    replace({});
+    exercises.replace({});
+    answers.replace({});
     read.clear();
     markLinks(read);
-    markSolved();
+    markDone();
     summary.hidden = true;
   });
   summary.append(reset);

@@ -1,4 +1,4 @@
-// Checks a folder file by file, in the worker, and says how far it is; then what it comes to. See folder.js for which
+// Checks a folder file by file, in the worker, reports the progress, and then the result. See folder.js for which
 // files those are, and src/playground/project.rs for what the page shows.
 
 import { analyzerStops, askAnalyzer } from "./analyzer-client.js";
@@ -27,7 +27,7 @@ export async function survey(folder, target, tell, isWanted) {
 }
 
 async function once({ name, files, repositories, skipped: outside }, target, tell, isWanted, stopped) {
-  // What an earlier check has left behind is not this one's.
+  // Results of an earlier check are discarded.
   await askAnalyzer("survey_finish", {});
   const skipped = new Map([...outside].map(([why, paths]) => [why, [...paths]]));
   const known = await readable(files, skipped);
@@ -85,7 +85,7 @@ async function readable(files, skipped) {
   return known.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-// What to tell the analyzer of the files in each folder: what lies around them says it, and the build files there.
+// The project context that the analyzer gets for the files in each folder: from the surrounding files and build files.
 async function projectContextsOf(known, all, repositories) {
   const aboveCpp = new Set();
   for (const { path } of known.filter(({ language }) => language === "cuda-cpp")) {

@@ -1,6 +1,8 @@
-//! The files of lessons, for download: each by itself, and all of one lesson as a zip archive.
+//! The files of lessons, for download: each by itself, and all of one lesson as a zip archive. And the recorded launches,
+//! which the page for machine code fetches when a kernel is run.
 
 use crate::content::{Lesson, Part};
+use crate::isa::LAUNCHES;
 use crate::{Route, Site};
 use std::io::{Cursor, Write};
 use zip::ZipWriter;
@@ -23,11 +25,16 @@ impl Site {
                     .chain(archive)
                     .map(move |name| format!("{folder}{name}"))
             })
+            .chain(self.ops.launches.iter().map(|_| LAUNCHES.to_owned()))
             .collect()
     }
 
     /// The content of the download at a path below the base.
     pub fn download(&self, path: &str) -> Option<Vec<u8>> {
+        if path.trim_start_matches('/') == LAUNCHES {
+            let launches = self.ops.launches.as_ref()?;
+            return Some(launches.json.clone().into_bytes());
+        }
         let mut segments = path.trim_start_matches('/').splitn(5, '/');
         let mut next = || segments.next();
         let (Some("learn"), part, lesson, Some(FOLDER), name) =

@@ -48,14 +48,15 @@ mod site;
 pub use content::{Content, ContentError, ContentErrors, Mistake, Ops, ReadingPath};
 #[cfg(feature = "ssr")]
 pub use job::{
-    benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,
+    JobComparison, benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table,
+    benchmark_text,
 };
 #[cfg(feature = "ssr")]
 pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page};
 #[cfg(feature = "ssr")]
 pub use search::{SEARCH_INDEX, SEARCH_TEXTS, Search, search};
 #[cfg(feature = "ssr")]
-pub use site::{Assets, AssetsError, CONTENT_CHANGES, Route, Site, TEAM_RULES};
+pub use site::{Assets, AssetsError, CONTENT_CHANGES, OWN_RUNNER, Route, Site, TEAM_RULES};
 
 /// The script of pages whose content folder is watched; see [`Site::with_watched_content`].
 #[cfg(feature = "ssr")]

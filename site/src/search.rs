@@ -1,4 +1,4 @@
-//! What the search needs, as two JSON files, so that a static host can serve it. js/search.js loads the index with the first
+//! Data of the search as two JSON files, so that a static host can serve it. js/search.js loads the index with the first
 //! search, and searches it in the browser. It shows excerpts of the texts once these are loaded too.
 
 use crate::content::Kind;
@@ -9,9 +9,9 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Where a site has its index, below its base.
+/// Path of the search index, below the base of the site.
 pub const SEARCH_INDEX: &str = "search.json";
-/// Where it has the texts.
+/// Path of the texts for excerpts.
 pub const SEARCH_TEXTS: &str = "search-texts.json";
 
 /// Words on more than this share of the pages do not tell pages apart, and are only found in titles and headings.
@@ -55,7 +55,10 @@ pub fn search(site: &Site) -> Search {
     let mut pages = Vec::new();
     let mut texts: Vec<String> = Vec::new();
     let mut places: BTreeMap<String, Places> = BTreeMap::new();
-    for (number, route) in site.routes().iter().enumerate() {
+    let routes = site.routes();
+    // The page for remote jobs shows nothing without the fragment of a job.
+    let found = routes.iter().filter(|route| **route != Route::RemoteJob);
+    for (number, route) in found.enumerate() {
         let page = contents(site, route);
         for section in &page.sections {
             for word in words(section) {
@@ -135,7 +138,7 @@ fn words(section: &Section) -> BTreeSet<String> {
     let split = |text: &str| -> BTreeSet<String> {
         let lower = text.to_lowercase();
         let words = lower.split(|letter: char| !letter.is_alphanumeric());
-        // A letter alone says little.
+        // Single letters are not indexed.
         words
             .filter(|word| word.len() > 1)
             .map(str::to_owned)

@@ -3,6 +3,7 @@
 use crate::content::block::{self, Block, Code};
 use crate::content::document::{Document, Extensions};
 use crate::content::{Content, Lesson, Ops, Part, ReadingPath};
+use crate::page::CONTENT_SECURITY_POLICY;
 use hipward_analyzer::{RULES, RuleMeta, TeamRules};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -12,7 +13,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Default)]
 pub struct Assets(BTreeMap<String, String>);
 
-/// A manifest that does not read.
+/// A manifest that cannot be parsed.
 #[derive(Debug, Error)]
 #[error("the asset manifest is not an object of names ({0}); build the assets again")]
 pub struct AssetsError(#[from] serde_json::Error);
@@ -24,14 +25,17 @@ impl Assets {
     }
 }
 
-/// Where a site has its team's rules, below its base.
+/// The address that stands for a site's own runner in [`Site::with_runners`].
+pub const OWN_RUNNER: &str = "";
+
+/// Path of the team's rules, below the base of the site.
 pub const TEAM_RULES: &str = "api/v1/rules";
 
-/// Where a site with a watched content folder sends its changes, below its base. The script of such a site has the same
+/// Path of the stream of content changes, below the base of the site. The script of such a site has the same
 /// address with the extension `.js`.
 pub const CONTENT_CHANGES: &str = "content-changes";
 
-/// Everything that pages are made of.
+/// Everything that pages are rendered from.
 #[derive(Clone, Debug)]
 pub struct Site {
     pub(crate) content: Content,
@@ -39,6 +43,8 @@ pub struct Site {
     pub(crate) ops: Ops,
     assets: Assets,
     base: String,
+    /// See [`Site::with_runners`].
+    pub(crate) runners: Vec<String>,
     pub(crate) team_rules: Option<TeamRules>,
     /// When the content was loaded, in milliseconds since 1970, if its folder is watched.
     pub(crate) content_version: Option<u64>,
@@ -77,6 +83,8 @@ pub enum Route {
     Jobs,
     /// `/jobs/compare/`; needs [`PageData::Compare`](crate::PageData::Compare).
     Compare,
+    /// `/jobs/remote/`, for jobs of other runners; only on a site with such runners.
+    RemoteJob,
     /// `/jobs/<id>/`; needs [`PageData::Job`](crate::PageData::Job).
     Job(String),
     /// `/rules/`
@@ -93,7 +101,7 @@ pub enum Route {
     References,
     /// `/reference/<name>/`
     Reference(String),
-    /// What every other address shows, and `404.html` of a static host.
+    /// All other addresses, and `404.html` of a static host.
     NotFound,
 }
 
@@ -117,6 +125,7 @@ impl Route {
             Route::Isa => "/isa/".to_owned(),
             Route::Jobs => "/jobs/".to_owned(),
             Route::Compare => "/jobs/compare/".to_owned(),
+            Route::RemoteJob => "/jobs/remote/".to_owned(),
             Route::Job(id) => format!("/jobs/{id}/"),
             Route::Rules => "/rules/".to_owned(),
             Route::Rule(name) => format!("/rules/{name}/"),
@@ -161,6 +170,7 @@ impl Site {
             ops,
             assets,
             base,
+            runners: Vec::new(),
             team_rules: None,
             content_version: None,
         }
@@ -173,6 +183,22 @@ impl Site {
             content_version: Some(version),
             ..self
         }
+    }
+
+    /// The same site with benchmarks on these runners, each with its address, such as `https://gpu.example/`. [`OWN_RUNNER`]
+    /// is the server of the site. Without any, benchmarks run on the server of the site.
+    pub fn with_runners(self, runners: Vec<String>) -> Site {
+        Site { runners, ..self }
+    }
+
+    /// The `Content-Security-Policy` that pages are served with: they may send requests to the site's runners.
+    pub fn security_policy(&self) -> String {
+        let mut sources = "connect-src 'self'".to_owned();
+        for runner in self.runners.iter().filter(|runner| *runner != OWN_RUNNER) {
+            sources.push(' ');
+            sources.push_str(runner);
+        }
+        CONTENT_SECURITY_POLICY.replace("connect-src 'self'", &sources)
     }
 
     /// The same site with a team's own rules: its list of rules shows them, its playground asks [`TEAM_RULES`] for them.
@@ -202,6 +228,9 @@ impl Site {
             Route::Models,
             Route::References,
         ];
+        if !self.runners.is_empty() {
+            routes.push(Route::RemoteJob);
+        }
         let lessons = self.content.lessons();
         routes.extend(lessons.map(|(part, lesson)| Route::lesson(part, lesson)));
         routes.extend(
@@ -243,6 +272,7 @@ impl Site {
             }
             ["jobs"] => Some(Route::Jobs),
             ["jobs", "compare"] => Some(Route::Compare),
+            ["jobs", "remote"] if !self.runners.is_empty() => Some(Route::RemoteJob),
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
             ["learn", path] => ReadingPath::from_slug(path)
                 .filter(|path| self.content.is_on(*path))
@@ -255,7 +285,7 @@ impl Site {
         }
     }
 
-    /// Where reading begins, if there is anything to read.
+    /// The first lesson, if there is one.
     pub(crate) fn first_lesson(&self) -> Option<Route> {
         let (part, lesson) = self.content.lessons().next()?;
         Some(Route::lesson(part, lesson))

@@ -333,7 +333,7 @@ fn the_glossary_shows_each_term_with_nvidias_word() {
         "<div id=\"wavefront\"><dt>wavefront",
         "<span>64 <code>lanes</code>.</span>",
         "On NVIDIA: ",
-        "href=\"/x/rules/pynvml/\" aria-label=\"More about wavefront\"",
+        "href=\"/x/rules/pynvml/\">More about wavefront</a>",
     ] {
         assert!(html.contains(part), "{part} is not in {html}");
     }
@@ -431,6 +431,7 @@ fn benchmark_page_states_what_is_missing_and_how_to_fix_it() {
         version: "0.1.0".into(),
         ready: false,
         devices: Vec::new(),
+        queue_length: None,
         torch: None,
         hip_compiler: None,
         variants: Vec::new(),

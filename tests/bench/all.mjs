@@ -13,8 +13,9 @@ import edit from './edit.mjs';
 import paste from './paste.mjs';
 import playground from './playground.mjs';
 import runner from './runner.mjs';
+import lighthouse from './lighthouse.mjs';
 
-const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, runner };
+const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, runner, lighthouse };
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {
@@ -22,7 +23,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-// A part that takes longer has come to a stop; the others are worth having.
+// Time limit of a part. The other parts are still measured.
 const mostMinutes = 15;
 
 const others = await busyShare();
@@ -44,10 +45,10 @@ const [cpu] = cpus();
 console.log(`${cpus().length} × ${cpu.model.trim()}; others took ${Math.round(100 * others)} % of it before it began`);
 if (others > 0.1) console.log('The machine was busy: the times are too long, and comparisons are rough.');
 console.log('\n' + table(['Part', 'What', 'Value', 'Unit', 'How'], rows.map(cells)));
-// Ends what a part that was given up has left running, too.
+// Also ends the child processes of a part that ran into the limit.
 process.exit(failed ? 1 : 0);
 
-// How much of all processors other programs take. The load average would still tell of the build before.
+// Share of the processors that other programs use. The load average would still include the build.
 async function busyShare() {
   const sums = () => {
     const times = cpus().map((one) => one.times);
@@ -72,14 +73,14 @@ function cells({ part, what, value, unit, note }) {
   return [part, what, value === undefined ? '–' : digits(value), unit ?? '', note ?? ''];
 }
 
-// Three significant digits, and no fewer than all before the point.
+// Three significant digits, and at least all digits before the decimal point.
 function digits(value) {
   if (Number.isInteger(value)) return String(value);
   const decimals = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   return value.toFixed(Math.min(decimals, 6));
 }
 
-// Markdown that reads well as it is.
+// A Markdown table with aligned columns.
 function table(head, rows) {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column].length)));

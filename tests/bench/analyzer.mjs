@@ -1,4 +1,4 @@
-// A full analysis beside the bare parse of the same files: PyTorch's own, on one thread, without a command line around.
+// A full analysis beside the bare parse of the same files: PyTorch's own, on one thread, without the command line.
 
 import { execFileSync } from 'node:child_process';
 import { run } from './process.mjs';

@@ -9,14 +9,14 @@ import { fastest, run } from './process.mjs';
 import { hipward, python } from '../support/server.mjs';
 
 const rounds = 3;
-// hipify-perl takes seconds for a file, so it gets as many as it reads in this time.
+// hipify-perl takes seconds per file, so it gets as many files as it can read in this time.
 const perlSeconds = 30;
 const installed = `
 import pathlib, sysconfig
 root = pathlib.Path(sysconfig.get_path("purelib"))
 print("\\n".join(str(path) for path in sorted(root.rglob("*")) if path.suffix in (".cu", ".cuh")))`;
 
-// Its import is not its speed, so it times itself.
+// It measures its own time, without the import.
 const torchHipify = `
 import sys, time
 from torch.utils.hipify.hipify_python import hipify
@@ -43,7 +43,7 @@ export default async function () {
     const fixed = [];
     const theirs = [];
     for (let round = 0; round < rounds; round++) {
-      // What was translated is not translated again.
+      // Translated files are skipped in a second run.
       fixed.push((await run(hipward, check('--fix', copy()))).seconds);
       const { text } = await run(python, ['-c', torchHipify, copy(), join(scratch, `out${round}`)], { keep: true });
       theirs.push(Number(text.trim().split('\n').at(-1)));

@@ -18,7 +18,7 @@ export default async function () {
   const lines = Array(copies).fill(file).join('\n').split('\n').slice(0, 10_000);
   const text = `${lines.join('\n')}\n`;
 
-  // In the middle, at the end of a line that is code: where people type.
+  // In the middle of the file, at the end of a line of code.
   const middle = lines.findIndex((line, at) => at > 5_000 && /^ +return \w+$/.test(line));
   const typed = (character) => [...lines.slice(0, middle), lines[middle] + character, ...lines.slice(middle + 1)].join('\n') + '\n';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { median } from './process.mjs';
 import { root, startBrowser, startServer } from '../support/server.mjs';
 
-// Real code, repeated to the length that is asked for.
+// Real code, repeated to the requested length.
 const source = readFileSync(join(root, 'content/01-port/01-device-abstraction/gpu_utils.py'), 'utf8');
 const lines = source.split('\n');
 const text = Array.from({ length: 1000 }, (_, i) => lines[i % lines.length]).join('\n');
@@ -18,7 +18,7 @@ export default async function () {
     await page.goto(`${server.url}/playground/`);
     await page.locator('.cm-content').waitFor();
     await page.locator('[data-region=findings] li').first().waitFor();
-    // The last line alternates, so that each answer differs from the one before and is drawn.
+    // The last line alternates, so that each report differs from the previous one and is drawn.
     const times = [];
     for (let i = 0; i < 11; i++) {
       times.push(

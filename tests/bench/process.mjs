@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** The middle one. */
+/** The median. */
 export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /** The fastest of some runs: noise only adds. */
@@ -16,7 +16,7 @@ export async function fastest(rounds, program, args, options) {
   return best;
 }
 
-/** A child's wall time, the most memory it held (looked up every few milliseconds), and what it printed if that is kept. */
+/** A child's wall time, its peak memory (sampled every few milliseconds), and its output if `keep` is set. */
 export function run(program, args, { keep = false, cwd } = {}) {
   return new Promise((resolve, reject) => {
     const start = performance.now();
@@ -31,7 +31,7 @@ export function run(program, args, { keep = false, cwd } = {}) {
         const [, kib] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
         mebibytes = Math.max(mebibytes, Number(kib ?? 0) / 1024);
       } catch {
-        // It has just ended.
+        // The process has just ended.
       }
     }, 5);
     child.on('error', reject);

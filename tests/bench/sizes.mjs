@@ -1,4 +1,4 @@
-// What the browser loads, after brotli, beside its budget; the test that fails past it prints the numbers.
+// Brotli sizes of what the browser loads, with their budgets. They are printed by the test that enforces the budgets.
 
 import { run } from './process.mjs';
 import { root } from '../support/server.mjs';

@@ -1,5 +1,5 @@
-// How fast `hipward check` goes through a folder, beside `ruff check` on the same files, and how much memory it takes for a
-// thousand files and for ten thousand.
+// Time of `hipward check` on a folder, beside `ruff check` on the same files, and its peak memory for a thousand and for ten
+// thousand files.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ const code = 'import sysconfig, pathlib; print("\\n".join(map(str, sorted(pathli
 export default async function () {
   const files = execFileSync(python, ['-c', code], { encoding: 'utf8', maxBuffer: 1 << 26 }).trim().split('\n');
   const megabytes = files.reduce((sum, file) => sum + statSync(file).size, 0) / 1e6;
-  // The same files in a folder of their own, so that no tool's exclusions and no ignore file decide.
+  // A copy of the files, so that no tool's exclusions and no ignore file apply.
   const folder = mkdtempSync(join(tmpdir(), 'hipward-bench-'));
   try {
     const copy = (name, some) => {
@@ -24,7 +24,7 @@ export default async function () {
       return to;
     };
     const all = copy('all', files);
-    // The same mixture, and as many as are there: a small environment has its files twice.
+    // The same mixture of files; in a small environment files are repeated.
     const many = (count) => Array.from({ length: count }, (_, i) => files[Math.floor((i * files.length) / count)]);
     const [thousand, tenThousand] = [copy('thousand', many(1000)), copy('ten-thousand', many(10_000))];
 

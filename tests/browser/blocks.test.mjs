@@ -33,6 +33,17 @@ correct = true
 why = "Count."
 \`\`\`
 
+\`\`\`quiz
+question = "Which part is slow?"
+[[option]]
+text = "The clock"
+why = "It is the clock."
+[[option]]
+text = "The mask"
+correct = true
+why = "It is the mask."
+\`\`\`
+
 \`\`\`write
 dir = "mask"
 title = "Write the mask"
@@ -104,6 +115,42 @@ test('a prediction shows its answer after the reader has committed to one', asyn
   assert.match(await choice.locator('[data-verdict]').innerText(), /differs/);
   assert.ok(await choice.getByText('Count.').isVisible());
   await page.close();
+});
+
+test('answers stay in the browser, and the course counts and exports them', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(address());
+  const [number, choice] = [page.locator('[data-predict]').first(), page.locator('[data-predict]').nth(1)];
+  const option = page.locator('.quiz details').nth(1);
+  await number.locator('input').fill('12.9');
+  await number.getByRole('button').click();
+  await choice.getByLabel('No').check();
+  await choice.getByRole('button').click();
+  await option.locator('summary').click();
+
+  await page.reload();
+  assert.match(await number.locator('[data-verdict]').innerText(), /is right/);
+  assert.equal(await number.locator('input').inputValue(), '12.9');
+  assert.match(await choice.locator('[data-verdict]').innerText(), /differs/);
+  assert.ok(await choice.getByLabel('No').isChecked());
+  assert.ok(await option.getByText('It is the mask.').isVisible());
+  assert.ok(await page.getByText('It is the clock.').isHidden(), 'the other option was not opened');
+
+  await page.goto(`${server.url}/learn/`);
+  assert.match(await page.locator('[data-progress]').innerText(), /3 questions answered/);
+  const download = page.waitForEvent('download');
+  await page.getByText('Move your progress').click();
+  await page.getByRole('button', { name: 'Export' }).click();
+  const file = await (await download).path();
+  await page.getByRole('button', { name: 'Reset' }).click();
+  await page.goto(address());
+  assert.equal(await choice.locator('[data-verdict]').innerText(), '');
+  await page.goto(`${server.url}/learn/`);
+  await page.getByText('Move your progress').click();
+  await page.locator('input[type=file]').setInputFiles(file);
+  await page.getByText('3 questions answered').first().waitFor();
+  await context.close();
 });
 
 test('without JavaScript, answers, hints and the solution are folds', async () => {

@@ -1,4 +1,4 @@
-// The course as a reader comes back to it, and the list of rules.
+// Progress in the course, and the list of rules.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -36,7 +36,7 @@ const compile = () => page.getByRole('button', { name: 'Compile', exact: true })
 const patience = { timeout: 180_000 };
 
 test('a host without a compiler for HIP is reported before a source is sent', async () => {
-  // This host may have one.
+  // This host may have a compiler.
   await page.route('**/api/v1/capabilities', async (route) => {
     const { hip_compiler: _, ...json } = await (await route.fetch()).json();
     await route.fulfill({ json });
@@ -52,7 +52,7 @@ test('a host without a compiler for HIP is reported before a source is sent', as
   await page.unroute('**/api/v1/capabilities');
 });
 
-test('the recorded example is whole without a script', async () => {
+test('the recorded example is complete without JavaScript', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const quiet = await context.newPage();
   await quiet.goto(`${server.url}/isa/`);
@@ -61,6 +61,13 @@ test('the recorded example is whole without a script', async () => {
   for (const arch of ['gfx90a', 'gfx942', 'gfx950']) assert.ok(main.includes(`${arch} rmsnorm_kernel`), main);
   const listing = await quiet.locator('.listing').first().innerText();
   assert.match(listing, /\d+ {2}x = tl\.load\(x_ptr[\s\S]*(global|buffer)_load_dwordx4/);
+  // Each instruction is below its source line, not beside it.
+  const beside = await quiet.locator('.listing').first().evaluate((listing) =>
+    [...listing.querySelectorAll('.source + span')].filter(
+      (span) => span.getBoundingClientRect().top < span.previousElementSibling.getBoundingClientRect().bottom,
+    ).length,
+  );
+  assert.equal(beside, 0);
   await context.close();
 });
 

@@ -60,12 +60,20 @@ test('the list shows the jobs of this browser and of the runner, and compares wh
   await own.getByRole('link', { name: 'narrow' }).waitFor();
   assert.equal(await own.getByRole('link', { name: 'wide' }).count(), 0, 'it was not opened here');
   assert.deepEqual(await all.getByRole('link').allInnerTexts(), ['wide', 'narrow']);
+  await page.getByLabel('Search', { exact: true }).fill('nar');
+  assert.deepEqual(await all.getByRole('link').allInnerTexts(), ['narrow']);
+  await page.reload();
+  await page.getByText(/^\d of \d jobs$/).waitFor();
+  await page.getByLabel('Search', { exact: true }).fill('');
+  await page.getByLabel('State').selectOption('Failed');
+  assert.equal(await all.getByRole('link').count(), 0);
+  await page.getByLabel('State').selectOption('all');
   await all.getByRole('checkbox', { name: /narrow/ }).check();
   await all.getByRole('checkbox', { name: /wide/ }).check();
   await page.getByRole('button', { name: 'Compare' }).click();
   await page.waitForURL(/\/jobs\/compare\/\?job=/);
   const eager = page.getByRole('row', { name: /^Eager/ }).first();
-  // The first selected in the page's order is the reference.
+  // The selected job that comes first on the page is the reference.
   assert.match(await eager.innerText(), /\d× \[\d/);
   assert.match(await page.getByRole('region', { name: 'Conditions that differ' }).innerText(), /SHA-256/);
 });

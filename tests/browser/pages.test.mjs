@@ -1,4 +1,4 @@
-// Every kind of page: whole without JavaScript, accessible in both themes, and no wider than a phone.
+// Every type of page: complete without JavaScript, accessible in both themes, and not wider than a phone.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ test('a lesson is complete with JavaScript off', async () => {
   await context.close();
 });
 
-test('every main page says what it is with JavaScript off', async () => {
+test('every main page has its text with JavaScript off', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   const titles = new Set();
@@ -108,7 +108,7 @@ test('no page scrolls sideways on a phone', async () => {
   await context.close();
 });
 
-test('the theme is right before the first paint, and stays', async () => {
+test('the theme is set before the first paint, and is remembered', async () => {
   const context = await browser.newContext({ colorScheme: 'light' });
   const page = await context.newPage();
   await page.goto(`${server.url}/`);
@@ -118,7 +118,7 @@ test('the theme is right before the first paint, and stays', async () => {
     await page.getByRole('button', { name: /theme/i }).click();
   }
   assert.ok(isDark(await background()), 'the toggle reaches dark');
-  // The document's scripts are held back: what is painted comes from the inline script alone.
+  // The document's scripts are delayed, so the first paint depends on the inline script alone.
   await page.route('**/*.js', (route) => route.abort());
   await page.goto(`${server.url}/rules/`, { waitUntil: 'domcontentloaded' });
   assert.ok(isDark(await background()), 'a new page starts dark');

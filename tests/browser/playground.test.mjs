@@ -1,4 +1,4 @@
-// The walk a person takes: paste, finding, fix, difference, benchmark, verdict; and what goes wrong.
+// The playground as a user goes through it: paste, finding, fix, difference, benchmark, verdict; and errors.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -112,7 +112,7 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
   assert.match(await table.innerText(), /Triton needs a GPU|Not available here/i);
   assert.ok(await page.locator('svg').first().isVisible(), 'there is a plot');
 
-  // The permalink, as the server renders it for somebody without a script.
+  // The permalink as the server renders it, without JavaScript.
   const quiet = await browser.newContext({ javaScriptEnabled: false });
   const again = await quiet.newPage();
   await again.goto(page.url());
@@ -125,7 +125,7 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
   }
   await quiet.close();
 
-  // On a phone: each figure beside its name, the variants it is based on below, and the floor.
+  // On a phone: each number beside its name, then the variants it is based on, and the floor.
   await page.setViewportSize({ width: 320, height: 640 });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
   await table.locator('summary').first().click();
@@ -245,7 +245,7 @@ test('code without findings, an empty editor and prose each state what was check
   await region.getByText('The editor is empty.').waitFor();
 });
 
-test('what is typed before the editor is loaded stays, with the focus', async () => {
+test('text typed before the editor is loaded stays, with the focus', async () => {
   let release;
   const released = new Promise((resolve) => (release = resolve));
   await page.route(/\/editor-\w+\.js$/, (route) => released.then(() => route.continue()));
@@ -267,7 +267,7 @@ test('what is typed before the editor is loaded stays, with the focus', async ()
   assert.deepEqual(errors.splice(0), []);
 });
 
-test('a page reloaded in mid-stream goes on where the log is', async () => {
+test('a page reloaded during a job continues its stream', async () => {
   await open();
   await paste(snippet);
   await summary(/2 findings/);
@@ -337,7 +337,7 @@ for (const [name, [text, says]] of Object.entries(bad)) {
     await open();
     await paste(text);
     await page.locator('main').getByText(says).first().waitFor({ timeout: 15_000 });
-    // The tab lives: the next paste is analyzed.
+    // The page still works: the next paste is analyzed.
     await paste('import pynvml\n');
     await findings().filter({ hasText: 'pynvml' }).first().waitFor({ timeout: 15_000 });
     assert.deepEqual(errors.splice(0), []);
@@ -360,7 +360,7 @@ test('a lesson’s exercise shows its conditions and is solved when all of them 
   const back = page.getByRole('link', { name: 'Back to the lesson' });
   assert.equal(await back.getAttribute('href'), '/learn/port/device-abstraction/');
 
-  // The three rules are quiet, and the task is not done.
+  // The three rules have no findings, but the task is not done.
   const start = await lessonFile('01-port/01-device-abstraction/job_before.py');
   const quiet = start
     .replace('PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_ALLOC_CONF')
@@ -385,10 +385,10 @@ test('a lesson’s exercise shows its conditions and is solved when all of them 
   assert.deepEqual(errors.splice(0), []);
 });
 
-test('what a person made of an exercise survives a reload, and the exercise does not take the place of a paste', async () => {
+test('the answer to an exercise survives a reload, and an exercise does not replace pasted code', async () => {
   await open();
   await paste('import apex\n');
-  // It is kept with its report.
+  // It is stored with its report.
   await findings().filter({ hasText: 'apex' }).first().waitFor();
   const wanted = { title: 'AMD SMI is imported.', message: 'Import it.', match: { import: 'amdsmi' } };
   const judged = encodeURIComponent(JSON.stringify({ no_findings: ['pynvml'], present: [wanted] }));
@@ -414,7 +414,7 @@ test('what a person made of an exercise survives a reload, and the exercise does
   assert.equal(await code(), 'import apex\n', 'an exercise that was solved does not replace the own code');
 });
 
-test('what was typed last is there again, however soon the page is left', async () => {
+test('the last text is restored, even if the page is left at once', async () => {
   await open();
   await paste('import apex\n');
   await findings().filter({ hasText: 'apex' }).first().waitFor();
@@ -448,7 +448,7 @@ test('a file can be opened or dropped, and one that is too large is refused with
   assert.equal(await code(), 'import pynvml\n', 'the text that was there stays');
 });
 
-test('CUDA C++ is read by a module of its own, which loads when such a text is there', async () => {
+test('CUDA C++ is analyzed by a separate module, which loads when it is needed', async () => {
   const loaded = [];
   const note = (request) => loaded.push(request.url());
   page.on('request', note);

@@ -1,4 +1,4 @@
-// A real folder in the playground: chosen, dropped, read in the browser, summed up, and opened file by file.
+// A real folder in the playground: chosen, dropped, read in the browser, summarized, and opened file by file.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -21,7 +21,7 @@ const notebook = {
 };
 const files = {
   'train.py': 'import os\nimport pynvml\n\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:256"\n',
-  // Quiet from Python 3.11 on.
+  // No finding from Python 3.11 on.
   'quiet.py': 'from datetime import UTC, datetime\n\nprint(datetime.now(UTC))\n',
   'notebooks/train.ipynb': JSON.stringify(notebook),
   'setup.py':
@@ -41,7 +41,7 @@ const files = {
   'node_modules/some/index.py': 'import apex\n',
   'venv/pyvenv.cfg': 'home = /usr\n',
   'venv/lib/python3/site.py': 'import apex\n',
-  // What git ignores, at the root and below; a later line and a nearer file have the last word.
+  // Files that git ignores, at the root and below; a later line and a nearer file take precedence.
   '.gitignore': '*.pyc\n/gen/\ndata/*\n!data/keep.py\nScratch.py\n',
   'gen/built.py': 'import apex\n',
   'data/raw.py': 'import apex\n',
@@ -54,7 +54,7 @@ const files = {
   'src/read_pb2.py': 'x = 1\n',
   'scratch.py': 'x = 1\n',
   'hipward.toml': 'ignore = []\n',
-  // What is said with other line ends, and after a byte order mark, stays as it is.
+  // Other line ends and a byte order mark are preserved.
   'windows.py': '\ufeffimport os\r\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "a:1"\r\n',
 };
 
@@ -90,7 +90,7 @@ beforeEach(async () => {
   requests.length = 0;
 });
 
-// What is read: everything of a known kind but what is left out.
+// Files that are read: all of a known kind except the excluded ones.
 const read = 15;
 const project = () => page.getByRole('region', { name: 'model' });
 const loud = () => project().getByRole('list', { name: 'Files with findings' });
@@ -104,7 +104,7 @@ async function choose() {
   await project().locator('[aria-current]').waitFor();
 }
 
-test('a chosen folder is summed up: what there is, who does it, how long it may take, what was left out', async () => {
+test('a chosen folder is summarized: contents, who does the work, estimated effort, skipped files', async () => {
   await choose();
   assert.equal(await loud().getByRole('listitem').count(), 9);
   for (const name of ['train.py', 'windows.py', 'notebooks/train.ipynb', 'csrc/wait.cu', 'csrc/lanes.cuh', 'requirements.txt', 'docker/Dockerfile', deep, '.github/workflows/test.yml']) {
@@ -148,9 +148,9 @@ test('a chosen folder is summed up: what there is, who does it, how long it may 
   }
 });
 
-test('the command line comes to the same numbers of the same folder', async () => {
+test('the command line reports the same numbers for the same folder', async () => {
   await choose();
-  // It complains of the files that are not text, on standard error and by its status.
+  // It reports the files that are not text, on standard error and by its exit status.
   const { stdout: said } = spawnSync(hipward, ['check', folder], { encoding: 'utf8' });
   const [, person, hipify] = said.match(/For a person: (\d+)\. Done by PyTorch's hipify: (\d+)/) ?? [];
   assert.ok(person, said);
@@ -160,7 +160,7 @@ test('the command line comes to the same numbers of the same folder', async () =
   assert.deepEqual((await loud().getByRole('button').allInnerTexts()).sort(), theirs.sort());
 });
 
-test('a file opens in the editor with its findings, by keyboard, and a fix in it is kept', async () => {
+test('a file opens in the editor with its findings, by keyboard, and its fix is stored', async () => {
   await choose();
   const train = loud().getByRole('button', { name: 'train.py', exact: true });
   await train.focus();
@@ -206,7 +206,7 @@ test('the editor shows the file with the worst findings, whose fixes show their 
   await finding.waitFor();
   assert.equal(await code(), files['train.py']);
 
-  // Undoing does not go on to the text of another file.
+  // Undo does not continue into the text of another file.
   await loud().getByRole('button', { name: 'csrc/lanes.cuh' }).click();
   await findings().filter({ hasText: 'lane-mask' }).waitFor();
   await page.locator('.cm-content').focus();
@@ -243,7 +243,7 @@ for (const [kind, name, unpack] of [
     await page.keyboard.type('// mine');
     const typed = `${files['csrc/lanes.cuh']}// mine`;
     assert.equal(await code(), typed);
-    // Looked at, and not changed.
+    // Opened and not changed.
     await loud().getByRole('button', { name: 'windows.py' }).click();
     await page.waitForFunction(() => document.querySelector('.cm-content').textContent.includes('a:1'));
     const [download] = await Promise.all([page.waitForEvent('download'), project().getByRole('button', { name }).click()]);
@@ -271,11 +271,11 @@ for (const [kind, name, unpack] of [
   });
 }
 
-test('another target is another summary, and nothing leaves the browser', async () => {
+test('another target gives another summary, and nothing leaves the browser', async () => {
   await choose();
   const of = async () => (await project().getByText(/findings in \d+ of 15 files/).innerText()).match(/\d+/g).map(Number);
   const [count, loudFiles] = await of();
-  // The second choice comes while the first is being read; nothing of that is counted.
+  // The second folder is chosen while the first is being read; nothing of the first is counted.
   await page.getByLabel(/^GPU/).selectOption('gfx950');
   await page.getByLabel(/^Python/).selectOption('3.9');
   await loud().getByRole('button', { name: 'quiet.py' }).waitFor();
@@ -288,8 +288,8 @@ test('another target is another summary, and nothing leaves the browser', async 
   assert.deepEqual(errors.splice(0), []);
 });
 
-test('a dropped folder is walked by the browser', async () => {
-  // Headless Chromium gives no handle on a folder to a synthetic drop, so the entries are of the page's own making.
+test('a dropped folder is read by the browser', async () => {
+  // Headless Chromium gives no folder handle to a synthetic drop, so the test makes the entries itself.
   await page.evaluate((files) => {
     const tree = {};
     for (const [path, text] of Object.entries(files)) {
@@ -306,7 +306,7 @@ test('a dropped folder is walked by the browser', async () => {
             isFile: false,
             isDirectory: true,
             createReader() {
-              // Two at a time, as a browser gives a hundred.
+              // Two entries per call; a browser returns a hundred.
               const left = Object.entries(inside).map(([name, one]) => entry(name, one));
               return { readEntries: (done) => done(left.splice(0, 2)) };
             },

@@ -1,7 +1,8 @@
-// The search: by key and by button, to the very heading, on a page of any kind; and what it does when it cannot load.
+// The search: by key and by button, with links to headings, on every type of page; and an index that does not load.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { code, paste } from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 let server;
@@ -20,7 +21,7 @@ after(async () => {
 const dialog = () => page.getByRole('dialog', { name: 'Search' });
 const answers = () => dialog().getByRole('listitem');
 
-test('/ opens it, words find pages, and Enter goes to the best one', async () => {
+test('/ opens the search, words find pages, and Enter goes to the best one', async () => {
   await page.goto(`${server.url}/learn/port/device-abstraction/`);
   await page.keyboard.press('/');
   await dialog().waitFor();
@@ -32,7 +33,7 @@ test('/ opens it, words find pages, and Enter goes to the best one', async () =>
   await page.waitForURL(/\/rules\/pynvml\//);
 });
 
-test('an answer leads to the heading under which the words stand', async () => {
+test('a result leads to the heading above the matching words', async () => {
   await page.goto(`${server.url}/`);
   await page.getByRole('button', { name: 'Search' }).click();
   await dialog().getByRole('searchbox').fill('infinity cache flush');
@@ -45,11 +46,11 @@ test('an answer leads to the heading under which the words stand', async () => {
   assert.ok(await page.locator('#cold-and-hot').isVisible());
 });
 
-test('in a field / is a character; Escape closes the search and gives the focus back', async () => {
+test('in the editor / is a character; Escape closes the search and gives the focus back', async () => {
   await page.goto(`${server.url}/benchmark/`);
-  await page.getByLabel('Code to benchmark').fill('');
+  await paste(page, '');
   await page.keyboard.type('a / b');
-  assert.equal(await page.getByLabel('Code to benchmark').inputValue(), 'a / b');
+  assert.equal(await code(page), 'a / b');
   const button = page.getByRole('button', { name: 'Search' });
   await button.focus();
   await page.keyboard.press('Enter');

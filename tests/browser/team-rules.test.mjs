@@ -1,4 +1,4 @@
-// A team's own rules in the playground: found there like the built-in ones, fixed, and explained where the team says.
+// A team's own rules in the playground: reported and fixed like the built-in ones, with a link to the team's explanation.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a finding of the team links to the team, and its fix is made', async () => {
+test('a finding of a team rule links to the page of the team, and its fix is applied', async () => {
   const page = await browser.newPage();
   const errors = [];
   page.on('pageerror', (error) => errors.push(error.message));
@@ -64,7 +64,7 @@ test('a finding of the team links to the team, and its fix is made', async () =>
   assert.deepEqual(errors, []);
 });
 
-test('the files around the code and CUDA C++ have them too', async () => {
+test('team rules apply to project files and CUDA C++', async () => {
   const page = await browser.newPage();
   await page.goto(`${server.url}/playground/`);
   await editor(page).waitFor();

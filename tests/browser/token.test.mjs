@@ -1,8 +1,9 @@
-// A server that runs code only for its token. Its printed address is enough; without it the page asks for the token once,
-// says when it is wrong, and keeps a cookie.
+// A server that runs code only for its token. The address that it prints is enough. Without it, the page requests the token
+// once, reports a wrong one, and stores a cookie.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { paste } from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 const SLOW = `import time
@@ -37,7 +38,7 @@ after(async () => {
 /** Sends the slow job from the benchmark page. */
 async function run(page) {
   await page.goto(`${server.url}/benchmark/`);
-  await page.getByLabel('Code to benchmark').fill(SLOW);
+  await paste(page, SLOW);
   await page.getByRole('button', { name: 'Run the benchmark' }).click();
 }
 
@@ -61,7 +62,7 @@ test('the printed address needs no token to be entered', async () => {
   await context.close();
 });
 
-test('without it the page asks for the token once', async () => {
+test('without it the page requests the token once', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   const dialog = page.getByRole('dialog', { name: 'Token' });
@@ -73,12 +74,12 @@ test('without it the page asks for the token once', async () => {
   await page.getByRole('button', { name: 'Run the benchmark' }).click();
   await dialog.getByLabel('Token').fill('open barley');
   await page.keyboard.press('Enter');
-  await dialog.getByText('That is not this server’s token.').waitFor();
+  await dialog.getByText('did not accept that token').waitFor();
   await dialog.getByLabel('Token').fill(new URL(server.entry).searchParams.get('token'));
   await dialog.getByRole('button', { name: 'Send' }).click();
   await cancel(page);
 
-  // Another page, which knows the token no more, has the cookie.
+  // Another page has no token any more, but the cookie.
   await run(page);
   await cancel(page);
   assert.equal(await dialog.count(), 0);

@@ -1,5 +1,5 @@
-// The analyzer says the same in a browser and on the command line: the wasm module, run in Node,
-// against `hipward check --format json`, file by file, field by field.
+// The analyzer reports the same in a browser and on the command line: the wasm module, run in Node, is compared with
+// `hipward check --format json`, file by file and field by field.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -23,7 +23,7 @@ async function load(name) {
 }
 const analyzer = await load('analyzer');
 const everyLanguage = await load('analyzer-all');
-// As the worker chooses.
+// The same choice as in the worker.
 const moduleFor = (source) => (isPlainPython(source) ? analyzer : everyLanguage);
 
 function pythonFiles(folder) {
@@ -32,7 +32,7 @@ function pythonFiles(folder) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
-// Text that stresses positions and recovery; real files stress the rules.
+// Texts for positions and error recovery; the real files are for the rules.
 const awkward = {
   'empty.py': '',
   'crlf.py': 'import pynvml\r\nprint("é")\r\nimport apex\r\n',

@@ -1,4 +1,4 @@
-// A real `hipward serve` for scripts in JavaScript: started on a free port, killed by its own id.
+// A real `hipward serve` for scripts in JavaScript: started on a free port, ended by its process id.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,17 +15,18 @@ export const assets = process.env.HIPWARD_ASSETS ?? join(root, 'target/assets');
 export const python =
   process.env.HIPWARD_PYTHON ?? join(process.env.HOME, '.cache/hipward/python-current/bin/python');
 
-// The test tools are locked beside the site's own packages.
+// The test tools are in the same lock file as the site's packages.
 export const require = createRequire(join(root, 'site/package.json'));
 
 /**
- * Starts a server with a data folder of its own, that runs code for everybody on this machine unless `token` says that
- * it shall make up a token. Returns its URL, the one with the token, and a function that ends it.
+ * Starts a server with a data folder of its own. It runs code without a token, unless `token` is set. Returns its URL, the
+ * URL with the token, and a function that stops it. With `data`, a folder of the caller, the data outlives the server;
+ * `bind` is its address.
  */
-export async function startServer(flags = [], { token = false, binary = hipward } = {}) {
-  const data = mkdtempSync(join(tmpdir(), 'hipward-data-'));
+export async function startServer(flags = [], { token = false, binary = hipward, data: given, bind = '127.0.0.1:0' } = {}) {
+  const data = given ?? mkdtempSync(join(tmpdir(), 'hipward-data-'));
   const access = token ? [] : ['--no-token', '--minimum-isolation', 'limits'];
-  const args = ['serve', '--bind', '127.0.0.1:0', '--data', data, '--python', python, ...access, ...flags];
+  const args = ['serve', '--bind', bind, '--data', data, '--python', python, ...access, ...flags];
   const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const end = () => child.kill('SIGTERM');
   process.once('exit', end);
@@ -45,14 +46,14 @@ export async function startServer(flags = [], { token = false, binary = hipward 
     const forced = setTimeout(() => child.kill('SIGKILL'), 5000);
     await ended;
     clearTimeout(forced);
-    // What the server leaves is removed by its supervisors meanwhile.
-    rmSync(data, { recursive: true, force: true, maxRetries: 10 });
+    // The supervisors may be removing files at the same time.
+    if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 10 });
   };
   return { url, entry, stop };
 }
 
-/** Debian's Chromium, headless, with nothing that reaches out of this machine. */
-export async function startBrowser() {
+/** Debian's Chromium, headless, without connections to other machines. */
+export async function startBrowser(flags = []) {
   const { chromium } = require('playwright-core');
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -64,6 +65,7 @@ export async function startBrowser() {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...flags,
     ],
   });
 }

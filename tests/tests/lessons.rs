@@ -380,5 +380,5 @@ fn rules_name_lessons_that_exist() {
         .filter(|rule| rule.lesson.is_none())
         .map(|rule| rule.name)
         .collect();
-    assert_eq!(without, ["expert-loop"], "rules without a lesson");
+    assert!(without.is_empty(), "rules without a lesson: {without:?}");
 }

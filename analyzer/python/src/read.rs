@@ -27,7 +27,7 @@ pub struct PythonOptions<'a> {
     pub filter: &'a RuleFilter,
     /// Modules of the source's own project: in flash-attn's repository `flash_attn` needs no port.
     pub first_party_modules: &'a [String],
-    /// What other crates look for in a Python source.
+    /// Information about a Python source for other crates.
     pub extensions: &'a [&'a dyn PythonExtension],
 }
 
@@ -131,7 +131,7 @@ fn code_start(tree: &Tree<'_>) -> usize {
         .map_or(usize::MAX, |node| tree.start(node))
 }
 
-/// What the parser could not make sense of.
+/// Source text that could not be parsed.
 fn syntax_notes(tree: &Tree<'_>, lines: &LineIndex<'_>) -> Vec<Note> {
     let Some(first) = tree.first_error() else {
         return Vec::new();

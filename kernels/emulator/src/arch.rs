@@ -44,7 +44,8 @@ impl Arch {
     }
 
     /// Banks of the LDS, each four bytes wide.
-    pub(crate) fn lds_banks(self) -> u32 {
+    #[must_use]
+    pub fn lds_banks(self) -> u32 {
         if self == Self::Gfx950 { 64 } else { 32 }
     }
 }

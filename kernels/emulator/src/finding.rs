@@ -56,7 +56,7 @@ pub struct Finding {
 }
 
 /// Findings of a run: one for each kind and line.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Findings {
     found: Vec<Finding>,
     index: std::collections::HashMap<(FindingKindKey, u32), usize>,

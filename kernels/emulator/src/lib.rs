@@ -25,6 +25,8 @@
 //! # }
 //! ```
 //!
+//! [`Stepper`] runs a launch instruction by instruction, forward and back, and shows registers, LDS and accesses.
+//!
 //! # What is emulated
 //!
 //! * Wavefronts of 64 lanes under EXEC, with scalar, vector and accumulation registers, VCC, SCC, M0 and the fields of the
@@ -61,6 +63,7 @@ mod memory;
 mod mfma;
 mod number;
 mod scalar;
+mod trace;
 mod vector;
 
 pub use arch::Arch;
@@ -70,4 +73,7 @@ pub use finding::{Finding, FindingKind};
 pub use listing::{Argument, ArgumentKind, Descriptor, Kernel, Listing, SourceLine};
 pub use machine::program::Program;
 pub use machine::run::{Launch, Report, run};
+pub use machine::stepper::{Progress, Stepper, Wavefront};
 pub use memory::buffers::Memory;
+pub use number::{from_bf16, from_f16, to_bf16, to_f16};
+pub use trace::{LaneAccess, Trace};

@@ -84,6 +84,9 @@ pub struct Capabilities {
     pub ready: bool,
     /// Devices, fastest kind first.
     pub devices: Vec<Device>,
+    /// Number of queued jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_length: Option<u64>,
     /// PyTorch's version string, if there is a PyTorch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torch: Option<String>,

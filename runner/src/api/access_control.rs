@@ -1,6 +1,7 @@
 //! Access control. The server runs code that is sent to it, so a page of another site must not
 //! be able to send code from a visitor's browser: neither directly (checked by `Origin`) nor through a host name that
-//! resolves to this server's address (DNS rebinding, checked by `Host`).
+//! resolves to this server's address (DNS rebinding, checked by `Host`). The operator can allow single origins; their pages
+//! need a token in the header, because the cookie counts for pages of this server only.
 
 use super::problem::{ApiError, ApiResult};
 use crate::jobs::{Role, Store, StoreError, cookie_value};
@@ -20,6 +21,8 @@ pub(crate) struct AccessConfig {
     pub(crate) token: Option<String>,
     /// Further host names under which a proxy forwards requests.
     pub(crate) hosts: Vec<String>,
+    /// Other origins whose pages may send requests, as browsers send them: `https://wiki.example`.
+    pub(crate) origins: Vec<String>,
 }
 
 impl AccessConfig {
@@ -87,6 +90,11 @@ impl AccessControl {
         }
     }
 
+    /// The origins besides this server's whose pages may send requests.
+    pub(crate) fn origins(&self) -> &[String] {
+        &self.access.origins
+    }
+
     fn check_host(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = headers
             .get(header::HOST)
@@ -116,14 +124,8 @@ impl AccessControl {
             return Ok(());
         };
         let origin = origin.to_str().unwrap_or_default();
-        let host = headers
-            .get(header::HOST)
-            .and_then(|host| host.to_str().ok());
-        let same = origin
-            .strip_prefix("http://")
-            .or_else(|| origin.strip_prefix("https://"))
-            .is_some_and(|authority| Some(authority) == host);
-        if same {
+        let is_allowed = self.access.origins.iter().any(|allowed| allowed == origin);
+        if is_allowed || has_own_origin(headers) {
             return Ok(());
         }
         Err(ApiError::new(
@@ -131,17 +133,16 @@ impl AccessControl {
             "foreign-origin",
             "Foreign origin",
             format!("The request comes from a page of {origin}."),
-            "Use the pages of this server, or a client that sends no Origin header.",
+            "Use the pages of this server, or a client that sends no Origin header. For pages of another site, start the server with --allow-origin.",
         ))
     }
 
     /// Checks that the request may do what the role permits: it has a token in its header, or the cookie of a browser that sent
     /// one before.
     pub(crate) async fn authorize(&self, headers: &HeaderMap, role: Role) -> ApiResult<Identity> {
-        // Browsers send cookies with requests of any page, so the request must also have an `Origin`, which was compared with
-        // `Host` before. Browsers always send it with requests that change something.
-        self.check(headers, role, headers.contains_key(header::ORIGIN))
-            .await
+        // Browsers send cookies with requests of any page, so the request must also have this server's `Origin`. Browsers always
+        // send it with requests that change something.
+        self.check(headers, role, has_own_origin(headers)).await
     }
 
     /// Checks that the request may see the jobs of others: as [`authorize`](Self::authorize), but the cookie is also accepted if
@@ -151,7 +152,7 @@ impl AccessControl {
             .get("sec-fetch-site")
             .and_then(|site| site.to_str().ok());
         let accepts_cookie =
-            headers.contains_key(header::ORIGIN) || matches!(sent_by, Some("same-origin" | "none"));
+            has_own_origin(headers) || matches!(sent_by, Some("same-origin" | "none"));
         self.check(headers, Role::Read, accepts_cookie).await
     }
 
@@ -357,6 +358,22 @@ impl AccessControl {
     }
 }
 
+/// Whether a page of this server sent the request: the `Origin` is `Host` with a scheme.
+fn has_own_origin(headers: &HeaderMap) -> bool {
+    let value = |name| {
+        headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+    };
+    value(header::ORIGIN)
+        .and_then(|origin| {
+            origin
+                .strip_prefix("http://")
+                .or_else(|| origin.strip_prefix("https://"))
+        })
+        .is_some_and(|authority| Some(authority) == value(header::HOST))
+}
+
 /// The token in the `Authorization` header.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
@@ -383,7 +400,7 @@ pub(crate) async fn reject_foreign(
     }
     // A page that sent the token gets it as a cookie, which scripts cannot read.
     let headers = request.headers();
-    let cookie = match bearer(headers).filter(|_| headers.contains_key(header::ORIGIN)) {
+    let cookie = match bearer(headers).filter(|_| has_own_origin(headers)) {
         Some(token) if access.is_valid(token).await => access.set_cookie(token),
         _ => None,
     };
@@ -405,7 +422,7 @@ mod tests {
     fn access(bound: &str, token: Option<&str>) -> (AccessControl, TempDir) {
         let access = AccessConfig {
             token: token.map(str::to_owned),
-            hosts: Vec::new(),
+            ..AccessConfig::default()
         };
         control(bound, access)
     }
@@ -455,6 +472,7 @@ mod tests {
         let access = AccessConfig {
             token: None,
             hosts: vec!["hip.example".to_owned(), "gpu.example:8443".to_owned()],
+            origins: Vec::new(),
         };
         for bound in ["127.0.0.1:8717", "0.0.0.0:8717"] {
             let (access, _folder) = control(bound, access.clone());
@@ -489,6 +507,36 @@ mod tests {
         for origin in ["http://localhost:3000", "https://evil.example", "null", ""] {
             assert!(from(origin).is_err(), "{origin}");
         }
+    }
+
+    #[tokio::test]
+    async fn pages_of_an_allowed_origin_need_the_token_in_the_header() {
+        let config = AccessConfig {
+            token: Some("secret".to_owned()),
+            origins: vec!["https://wiki.example".to_owned()],
+            ..AccessConfig::default()
+        };
+        let (access, _folder) = control("127.0.0.1:8717", config);
+        let host = (header::HOST, "127.0.0.1:8717");
+        for (origin, is_allowed) in [
+            ("https://wiki.example", true),
+            ("http://wiki.example", false),
+            ("https://wiki.example.evil.example", false),
+        ] {
+            let checked = access.check_origin(&headers(&[host.clone(), (header::ORIGIN, origin)]));
+            assert_eq!(checked.is_ok(), is_allowed, "{origin}");
+        }
+        let cookie = access.set_cookie("secret").expect("a header");
+        let mut request = headers(&[host, (header::ORIGIN, "https://wiki.example")]);
+        request.insert(header::COOKIE, cookie);
+        let refused = access.authorize(&request, Role::Submit).await;
+        let error = refused.expect_err("has only the cookie");
+        assert_eq!(error.status(), StatusCode::UNAUTHORIZED);
+        request.insert(
+            header::AUTHORIZATION,
+            HeaderValue::from_static("Bearer secret"),
+        );
+        assert!(access.authorize(&request, Role::Submit).await.is_ok());
     }
 
     fn with_token(value: &'static str) -> HeaderMap {
@@ -568,6 +616,7 @@ mod tests {
             access.authorize(&with_cookie, Role::Submit).await.is_err(),
             "no Origin"
         );
+        with_cookie.insert(header::HOST, HeaderValue::from_static("0.0.0.0:8717"));
         with_cookie.insert(
             header::ORIGIN,
             HeaderValue::from_static("http://0.0.0.0:8717"),

@@ -35,7 +35,7 @@ use crate::{
 use axum::{
     Router,
     extract::{FromRef, Request},
-    http::{HeaderValue, header},
+    http::{HeaderName, HeaderValue, Method, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
@@ -43,7 +43,7 @@ use axum::{
 use problem::ApiError;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tower_http::compression::CompressionLayer;
+use tower_http::{compression::CompressionLayer, cors::CorsLayer};
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -132,7 +132,8 @@ fn routes() -> OpenApiRouter<App> {
 /// The whole server: the API, the assets, and every page of the site.
 pub(crate) fn router(app: App) -> Router {
     let (router, _) = routes().split_for_parts();
-    router
+    let cors = cross_origin(app.access.origins());
+    let router = router
         .route("/assets/{name}", get(assets::get))
         .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))
         .route(&format!("/{SEARCH_INDEX}"), get(page::search_index))
@@ -149,13 +150,43 @@ pub(crate) fn router(app: App) -> Router {
         .layer(middleware::from_fn(entity_tag::revalidate))
         // Event streams are not compressed, so that each event is sent immediately.
         .layer(CompressionLayer::new())
-        .layer(middleware::from_fn(harden))
+        .layer(middleware::from_fn(harden));
+    // Outside of the layer that answers with 304, so that such an answer has its headers too.
+    let router = match cors {
+        Some(cors) => router.layer(cors),
+        None => router,
+    };
+    router
         .layer(middleware::from_fn_with_state(
             app.clone(),
             access_control::reject_foreign,
         ))
         .layer(middleware::from_fn_with_state(app.clone(), metrics::count))
         .with_state(app)
+}
+
+/// Maximum time for which a browser may store the answer to a preflight request.
+const PREFLIGHT_AGE: Duration = Duration::from_mins(10);
+
+/// Permits pages of these origins to read responses, if there are any. Browsers send no cookies with their requests.
+fn cross_origin(origins: &[String]) -> Option<CorsLayer> {
+    if origins.is_empty() {
+        return None;
+    }
+    let origins = origins
+        .iter()
+        .filter_map(|origin| HeaderValue::try_from(origin).ok());
+    let cors = CorsLayer::new()
+        .allow_origin(origins.collect::<Vec<_>>())
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            HeaderName::from_static("last-event-id"),
+        ])
+        .expose_headers([header::LOCATION, header::RETRY_AFTER])
+        .max_age(PREFLIGHT_AGE);
+    Some(cors)
 }
 
 /// Adds headers to every response.

@@ -1,7 +1,7 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
 use super::{App, jobs, problem::ApiError, report};
-use crate::web::pages::{Pages, SECURITY_POLICY};
+use crate::web::pages::Pages;
 use axum::{
     extract::{Query, Request, State},
     http::{HeaderMap, Method, StatusCode, Uri, header},
@@ -24,7 +24,10 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     if let Some(entered) = app.access.enter(request.uri()).await {
         return entered;
     }
-    if let Some(job) = path.strip_prefix("/jobs/") {
+    let pages = app.pages.current();
+    if let Some(job) = path.strip_prefix("/jobs/")
+        && !pages.is_remote_job(path)
+    {
         return match job.split_once('/') {
             None if job.is_empty() => jobs_page(&app, request.headers()).await,
             Some(("compare", "")) => compare_page(&app, request.uri()).await,
@@ -35,9 +38,8 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
             _ => not_found(&app),
         };
     }
-    let pages = app.pages.current();
     if let Some(html) = pages.content_error_page(path) {
-        return page(StatusCode::INTERNAL_SERVER_ERROR, html);
+        return page(&pages, StatusCode::INTERNAL_SERVER_ERROR, html);
     }
     if let Some(bytes) = pages.download(path) {
         return download(path, bytes);
@@ -49,7 +51,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     };
     match pages.page(path, capabilities) {
         Some((proper, _)) if proper != path => Redirect::permanent(&proper).into_response(),
-        Some((_, html)) => page(StatusCode::OK, html),
+        Some((_, html)) => page(&pages, StatusCode::OK, html),
         None => not_found(&app),
     }
 }
@@ -113,8 +115,9 @@ async fn job_page(app: &App, id: String) -> Response {
 /// Renders a page of jobs on a thread where blocking is allowed, because code is highlighted and samples are plotted.
 async fn render(app: &App, html: impl FnOnce(&Pages) -> String + Send + 'static) -> Response {
     let pages = app.pages.current();
-    match spawn_blocking(move || html(&pages)).await {
-        Ok(html) => page(StatusCode::OK, html),
+    let rendered = pages.clone();
+    match spawn_blocking(move || html(&rendered)).await {
+        Ok(html) => page(&pages, StatusCode::OK, html),
         Err(error) => {
             tracing::error!("cannot render a page: {error}");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -138,13 +141,14 @@ fn download(path: &str, bytes: Vec<u8>) -> Response {
 }
 
 pub(super) fn not_found(app: &App) -> Response {
-    page(StatusCode::NOT_FOUND, app.pages.current().not_found())
+    let pages = app.pages.current();
+    page(&pages, StatusCode::NOT_FOUND, pages.not_found())
 }
 
-fn page(status: StatusCode, html: String) -> Response {
+fn page(pages: &Pages, status: StatusCode, html: String) -> Response {
     let headers = [
-        (header::CONTENT_SECURITY_POLICY, SECURITY_POLICY),
-        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, pages.security_policy()),
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
     ];
     (status, headers, Html(html)).into_response()
 }

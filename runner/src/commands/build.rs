@@ -1,6 +1,10 @@
-//! `hipward build`: writes the site as files. The same pages as `serve`, without a runner.
+//! `hipward build`: writes the site as files. The same pages as `serve`, without a runner of its own.
 
-use crate::web::{assets::Assets, pages::Pages};
+use crate::web::{
+    addresses,
+    assets::Assets,
+    pages::{Pages, SiteOptions},
+};
 use std::{
     error::Error,
     fs, io,
@@ -26,6 +30,9 @@ pub(crate) struct Args {
     /// Add a team's own rules (TOML) to the playground
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
+    /// Send benchmarks to the runner at this address, which allows the site with --allow-origin; may be repeated
+    #[arg(long, value_name = "URL", value_parser = addresses::runner)]
+    runner: Vec<String>,
 }
 
 /// Writes the site.
@@ -43,7 +50,12 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
-    let pages = Pages::load(args.content.as_deref(), args.rules.as_deref(), &args.base)?;
+    let options = SiteOptions {
+        rules: args.rules.clone(),
+        base: args.base.clone(),
+        runners: args.runner.clone(),
+    };
+    let pages = Pages::load(args.content.as_deref(), &options)?;
     let out = &args.out;
     prepare_output_folder(out)?;
     let all = pages.all();

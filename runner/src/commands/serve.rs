@@ -11,8 +11,13 @@ use crate::{
     jobs::{LocalRunner, Retention, Runner, Store, random_id},
     server::{Server, listen},
     shutdown::Interrupts,
-    web::{live_pages::LivePages, pages::Pages},
+    web::{
+        addresses,
+        live_pages::LivePages,
+        pages::{Pages, SiteOptions},
+    },
 };
+use hipward_site::OWN_RUNNER;
 use std::{
     error::Error,
     io::IsTerminal,
@@ -40,6 +45,12 @@ pub(crate) struct Args {
     /// Also answer requests for this host name, which a proxy forwards
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
+    /// Also answer requests that pages of this origin send, such as https://wiki.example; may be repeated
+    #[arg(long, value_name = "ORIGIN", value_parser = addresses::origin)]
+    allow_origin: Vec<String>,
+    /// Offer the runner at this address beside this server's own; it must allow this site with --allow-origin; may be repeated
+    #[arg(long, value_name = "URL", value_parser = addresses::runner)]
+    runner: Vec<String>,
     /// Add a team's own rules (TOML) to the playground
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
@@ -99,6 +110,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     let access = AccessConfig {
         token: random.clone().or(configured.filter(|_| !args.no_token)),
         hosts: args.allow_host,
+        origins: args.allow_origin,
     };
     let senders = if random.is_some() && access.is_local(args.bind) {
         Senders::Operator
@@ -107,9 +119,18 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     };
     let data = args.data.folder()?;
     let settings = args.host.settings(data, senders)?;
+    let mut runners = args.runner;
+    if !runners.is_empty() {
+        runners.insert(0, OWN_RUNNER.to_owned());
+    }
+    let options = SiteOptions {
+        rules: args.rules,
+        runners,
+        ..SiteOptions::default()
+    };
     let pages = match &args.content {
-        Some(folder) => LivePages::watch(folder, args.rules.as_deref())?,
-        None => LivePages::fixed(Pages::load(None, args.rules.as_deref(), "/")?),
+        Some(folder) => LivePages::watch(folder, &options)?,
+        None => LivePages::fixed(Pages::load(None, &options)?),
     };
     let store = Store::open(&settings.data)?;
     let recovered = store.recover()?;

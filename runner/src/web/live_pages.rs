@@ -1,6 +1,6 @@
 //! The pages of a server as they are now: fixed, or loaded again when the content folder changes.
 
-use super::pages::{Pages, PagesError};
+use super::pages::{Pages, PagesError, SiteOptions};
 use notify::{EventKind, RecursiveMode, Watcher};
 use std::{
     path::Path,
@@ -38,18 +38,18 @@ impl LivePages {
     /// # Errors
     ///
     /// The folder cannot be read, or a team's rule is invalid.
-    pub(crate) fn watch(folder: &Path, rules: Option<&Path>) -> Result<Self, PagesError> {
+    pub(crate) fn watch(folder: &Path, options: &SiteOptions) -> Result<Self, PagesError> {
         let changes = changes(folder);
         let version = now();
-        let pages = Pages::load_watched(folder, rules, version)?;
+        let pages = Pages::load_watched(folder, options, version)?;
         log_errors(&pages);
         let (pages, current) = watch::channel(Arc::new(pages));
         let (version, versions) = watch::channel(version);
         match changes {
             Ok(changes) => {
-                let (folder, rules) = (folder.to_owned(), rules.map(Path::to_owned));
+                let (folder, options) = (folder.to_owned(), options.clone());
                 // Ends with the process, because the watcher never ends by itself.
-                thread::spawn(move || changes.reload(&folder, rules.as_deref(), &pages, &version));
+                thread::spawn(move || changes.reload(&folder, &options, &pages, &version));
             }
             Err(error) => tracing::warn!(
                 "{} cannot be watched, so changes are served after a restart: {error}",
@@ -95,7 +95,7 @@ impl Changes {
     fn reload(
         &self,
         folder: &Path,
-        rules: Option<&Path>,
+        options: &SiteOptions,
         pages: &watch::Sender<Arc<Pages>>,
         version: &watch::Sender<u64>,
     ) {
@@ -106,7 +106,7 @@ impl Changes {
             let latest = Instant::now() + UNSETTLED;
             while self.events.recv_timeout(SETTLED).is_ok() && Instant::now() < latest {}
             let loaded_at = now();
-            match Pages::load_watched(folder, rules, loaded_at) {
+            match Pages::load_watched(folder, options, loaded_at) {
                 Ok(loaded) => {
                     tracing::info!("loaded {} again", folder.display());
                     log_errors(&loaded);

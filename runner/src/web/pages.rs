@@ -8,9 +8,8 @@ use crate::{
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hipward_site::{
-    Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, ContentErrors, JobPage,
-    Ops, PageData, Route, Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors,
-    render_page, search,
+    Assets, AssetsError, Content, ContentError, ContentErrors, JobPage, Ops, PageData, Route,
+    Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page, search,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
@@ -36,6 +35,7 @@ struct OwnContent;
 #[include = "hipward_kernels/quantization/*"]
 #[include = "results/*.csv"]
 #[include = "results/isa_example.json"]
+#[include = "results/launches.json"]
 #[exclude = "*cache*"]
 struct OwnKernels;
 
@@ -43,9 +43,6 @@ pub(crate) use hipward_site::{CONTENT_CHANGES, CONTENT_WATCHER, SEARCH_INDEX, SE
 
 /// The path of the JSON Schema of reports.
 pub(crate) const REPORT_SCHEMA_PATH: &str = "schema/report.json";
-
-/// The policy that pages are served with.
-pub(crate) const SECURITY_POLICY: &str = CONTENT_SECURITY_POLICY;
 
 /// Errors of loading the site.
 #[derive(Debug, thiserror::Error)]
@@ -100,29 +97,36 @@ pub(crate) struct StaticPage {
     pub(crate) html: String,
 }
 
+/// Options of a site besides its content.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SiteOptions {
+    /// Folder with a team's rules for the playground.
+    pub(crate) rules: Option<PathBuf>,
+    /// Path that the site is served under. Empty for `/`.
+    pub(crate) base: String,
+    /// Addresses of runners for the benchmarks; see [`Site::with_runners`].
+    pub(crate) runners: Vec<String>,
+}
+
 impl Pages {
-    /// Loads the site from a content folder, or from the embedded content, served under `base`, with a team's rules in its playground.
-    pub(crate) fn load(
-        content: Option<&Path>,
-        rules: Option<&Path>,
-        base: &str,
-    ) -> Result<Self, PagesError> {
+    /// Loads the site from a content folder, or from the embedded content.
+    pub(crate) fn load(content: Option<&Path>, options: &SiteOptions) -> Result<Self, PagesError> {
         let files = content_files(content)?;
         let exercises = Exercises::find(&files);
-        Self::new(Content::parse(files)?, exercises, Vec::new(), rules, base)
+        Self::new(Content::parse(files)?, exercises, Vec::new(), options)
     }
 
     /// Loads the site from a watched content folder. Errors in the content do not fail: the pages with errors show
     /// them instead. `version` is the time of the call in milliseconds since 1970.
     pub(super) fn load_watched(
         content: &Path,
-        rules: Option<&Path>,
+        options: &SiteOptions,
         version: u64,
     ) -> Result<Self, PagesError> {
         let files = read_folder(content)?;
         let exercises = Exercises::find(&files);
         let (content, errors) = Content::parse_with_errors(files);
-        let pages = Self::new(content, exercises, errors, rules, "/")?;
+        let pages = Self::new(content, exercises, errors, options)?;
         Ok(Pages {
             site: pages.site.with_watched_content(version),
             ..pages
@@ -133,13 +137,13 @@ impl Pages {
         content: Content,
         exercises: Exercises,
         content_errors: Vec<ContentError>,
-        rules: Option<&Path>,
-        base: &str,
+        options: &SiteOptions,
     ) -> Result<Self, PagesError> {
         let assets = Assets::from_manifest(&assets::manifest())?;
         let ops = Ops::parse(texts::<OwnKernels>());
-        let mut site = Site::new(content, ops, assets, base);
-        let team_rules = rules.map(load_rules).transpose()?;
+        let mut site =
+            Site::new(content, ops, assets, &options.base).with_runners(options.runners.clone());
+        let team_rules = options.rules.as_deref().map(load_rules).transpose()?;
         if let Some(team) = &team_rules {
             site = site.with_team_rules(team.rules.clone());
         }
@@ -150,6 +154,11 @@ impl Pages {
             content_errors,
             search: OnceLock::new(),
         })
+    }
+
+    /// The `Content-Security-Policy` that pages are served with.
+    pub(crate) fn security_policy(&self) -> String {
+        self.site.security_policy()
     }
 
     /// The exercises that are judged by running.
@@ -200,6 +209,11 @@ impl Pages {
     /// Whether the page at a path shows what the runner can do.
     pub(crate) fn needs_runner(&self, path: &str) -> bool {
         matches!(self.site.resolve(path), Some(Route::Benchmark | Route::Isa))
+    }
+
+    /// Whether a path is that of the page for jobs of other runners.
+    pub(crate) fn is_remote_job(&self, path: &str) -> bool {
+        self.site.resolve(path) == Some(Route::RemoteJob)
     }
 
     /// The errors in the content. Empty unless the content folder is watched.

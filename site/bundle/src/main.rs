@@ -17,7 +17,7 @@ mod wasm;
 use anyhow::{Context, Result};
 use std::path::{PathBuf, absolute};
 
-/// Where things are, all absolute.
+/// Absolute paths of inputs and outputs.
 struct Layout {
     /// The checkout.
     root: PathBuf,

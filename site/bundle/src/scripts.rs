@@ -8,20 +8,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Scripts that a page or a worker loads by itself; everything else in site/js is imported.
-const ENTRIES: [&str; 7] = [
+const ENTRIES: [&str; 9] = [
     "boot",
     "editor",
     "exercise",
     "analyzer-worker",
+    "emulator-client",
+    "emulator-worker",
     "folder",
     "search",
     "zip",
 ];
 
 /// wasm-bindgen's glue, bundled so that its snippets need no files of their own.
-const GLUE: [&str; 5] = [
+const GLUE: [&str; 6] = [
     "analyzer",
     "analyzer-all",
+    "emulator",
     "island-isa",
     "island-job",
     "island-playground",

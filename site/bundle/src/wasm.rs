@@ -18,7 +18,7 @@ struct Module {
     name: &'static str,
 }
 
-const MODULES: [Module; 5] = [
+const MODULES: [Module; 6] = [
     Module {
         package: "hipward-analyzer-wasm-python",
         features: "",
@@ -28,6 +28,11 @@ const MODULES: [Module; 5] = [
         package: "hipward-analyzer-wasm",
         features: "",
         name: "analyzer-all",
+    },
+    Module {
+        package: "hipward-emulator-wasm",
+        features: "",
+        name: "emulator",
     },
     // One module for each island, so that a page loads only the code of its own.
     Module {
@@ -57,7 +62,7 @@ const PASSES: [&str; 5] = [
     "--skip-pass=memory-packing",
 ];
 
-/// What rustc's wasm32 target may emit; wasm-bindgen does not keep the section that lists it.
+/// Features that rustc's wasm32 target may use; wasm-bindgen does not keep the section that lists it.
 const FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
     "--enable-nontrapping-float-to-int",

@@ -8,6 +8,9 @@ use serde::Deserialize;
 /// The message for an answer that this page cannot parse.
 pub(crate) const OLD_PAGE: &str = "This page is older than the runner; reload it.";
 
+/// The message for a request to another site without an answer. A browser does not tell the two reasons apart.
+pub(crate) const OTHER_ORIGIN: &str = "The runner does not answer, or it does not allow pages of this site (`hipward serve --allow-origin`).";
+
 /// Whether the runner can run code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Readiness {
@@ -25,14 +28,14 @@ struct Capabilities {
     hip_compiler: Option<String>,
 }
 
-/// Queries the runner. `base` is the address of the site.
-pub(crate) async fn readiness(base: &str) -> Readiness {
-    compilers(base).await.0
+/// Queries the runner at an address that ends with a slash.
+pub(crate) async fn readiness(runner: &str) -> Readiness {
+    compilers(runner).await.0
 }
 
-/// Queries the runner; also returns its compiler for HIP, if it has one. `base` is the address of the site.
-pub(crate) async fn compilers(base: &str) -> (Readiness, Option<String>) {
-    let Ok(answer) = Request::get(&format!("{base}api/v1/capabilities"))
+/// Queries the runner at an address that ends with a slash; also returns its compiler for HIP, if it has one.
+pub(crate) async fn compilers(runner: &str) -> (Readiness, Option<String>) {
+    let Ok(answer) = Request::get(&format!("{runner}api/v1/capabilities"))
         .send()
         .await
     else {
@@ -48,6 +51,12 @@ pub(crate) async fn compilers(base: &str) -> (Readiness, Option<String>) {
     }
 }
 
+/// The status of the answer to a GET request. None without an answer.
+pub(crate) async fn status(address: &str) -> Option<u16> {
+    let answer = Request::get(address).send().await.ok()?;
+    Some(answer.status())
+}
+
 /// Sends a request and returns the body of a successful answer. If the server requires a token, the reader is asked for it
 /// and the request is sent again.
 pub(crate) async fn send(
@@ -56,7 +65,7 @@ pub(crate) async fn send(
     body: Option<&str>,
 ) -> Result<String, String> {
     loop {
-        let token = script::authorization();
+        let token = script::authorization(address);
         let mut request = RequestBuilder::new(address).method(method.clone());
         if let Some(token) = &token {
             request = request.header("authorization", token);
@@ -72,7 +81,10 @@ pub(crate) async fn send(
             Err(error) => Err(error),
         };
         let Ok(answer) = answer else {
-            return Err("The runner does not answer. Is hipward serve still running?".to_owned());
+            return Err(match address.starts_with("http") {
+                true => OTHER_ORIGIN.to_owned(),
+                false => "The runner does not answer. Is hipward serve still running?".to_owned(),
+            });
         };
         let body = answer.text().await.unwrap_or_default();
         if answer.ok() {
@@ -82,7 +94,11 @@ pub(crate) async fn send(
             let status = answer.status();
             return Err(format!("The runner answered with status {status}."));
         };
-        if problem.code != "token-required" || !script::ask_token(token.is_some()).await.is_truthy()
+        let needs_token = matches!(problem.code.as_str(), "token-required" | "token-expired");
+        if !needs_token
+            || !script::ask_token(token.is_some(), address)
+                .await
+                .is_truthy()
         {
             return Err(format!("{} {}", problem.detail, problem.help));
         }

@@ -14,7 +14,7 @@ pub(crate) fn focus(id: &str) {
 }
 
 /// Runs an update of the page. If it removes the focused element, its region (`data-region`) gets the focus, so that
-/// somebody who uses the keyboard goes on from there.
+/// keyboard users continue there.
 pub(crate) fn keep_focus(update: impl FnOnce()) {
     let document = leptos::prelude::document();
     let region = document

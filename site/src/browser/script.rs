@@ -4,12 +4,29 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(js_namespace = hipward)]
 extern "C" {
-    /// The `authorization` header for the runner, if the reader entered a token on this page.
-    pub(crate) fn authorization() -> Option<String>;
+    /// The `authorization` header for a request to a runner, if the reader entered its token.
+    pub(crate) fn authorization(address: &str) -> Option<String>;
 
-    /// Asks the reader for the runner's token; true once one was entered. `refused`: the server did not accept the last one.
+    /// Shows a dialog for the token of the runner with this address; true once one was entered. `refused`: the runner did not
+    /// accept the last one.
     #[wasm_bindgen(js_name = askToken)]
-    pub(crate) async fn ask_token(refused: bool) -> JsValue;
+    pub(crate) async fn ask_token(refused: bool, address: &str) -> JsValue;
+
+    /// The address of the runner that the reader has chosen, or of the first that is ready. Ends with a slash.
+    #[wasm_bindgen(js_name = chosenRunner)]
+    pub(crate) async fn chosen_runner() -> JsValue;
+
+    /// The name of a runner. Empty for the server of the page, if it is the only runner.
+    #[wasm_bindgen(js_name = runnerName)]
+    pub(crate) fn runner_name(runner: &str) -> String;
+
+    /// The address of the page of a runner's job.
+    #[wasm_bindgen(js_name = jobPage)]
+    pub(crate) fn job_page(runner: &str, id: &str) -> String;
+
+    /// The API's address of the job that the address of this page names, if its runner is one of the site's.
+    #[wasm_bindgen(js_name = remoteJob)]
+    pub(crate) fn remote_job() -> Option<String>;
 
     /// Copies a text to the clipboard; false where that is not allowed.
     #[wasm_bindgen(js_name = copyText)]

@@ -75,7 +75,7 @@ pub(crate) struct Try {
 /// A benchmark that a runner can repeat.
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
-    /// What is measured.
+    /// Subject of the measurement.
     pub(crate) title: String,
     /// What to look at in the result.
     pub(crate) note: String,
@@ -90,7 +90,7 @@ pub(crate) struct Bench {
 /// A claim, and what is known of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
-    /// What is claimed, and who claims it.
+    /// The claim and its source.
     pub(crate) statement: Statement,
     /// The result of checking it.
     pub(crate) verdict: ClaimVerdict,
@@ -107,7 +107,7 @@ pub(crate) struct Statement {
     /// Whether `text` is the source's, word for word.
     #[serde(default)]
     pub(crate) quote: bool,
-    /// Who says so.
+    /// Source of the claim.
     pub(crate) source: String,
     /// Where.
     pub(crate) url: Option<String>,
@@ -188,7 +188,7 @@ struct BenchBody {
     results: Vec<String>,
 }
 
-/// What a fence may refer to, and where it stands.
+/// Context of a fenced block: the files that it may refer to, and its position.
 pub(crate) struct Around<'a> {
     /// The files beside the lesson.
     pub(crate) folder: Folder<'a>,
@@ -318,7 +318,7 @@ fn code(fence: &Fence<'_>, language: &str, folder: &Folder<'_>) -> Result<Block,
     }
 }
 
-/// What stands behind the language word.
+/// Attributes after the language.
 #[derive(Default)]
 struct Attributes<'a> {
     file: Option<&'a str>,

@@ -57,7 +57,7 @@ pub(crate) struct FigureBody {
 /// A figure with its text alternative.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    /// What the figure is.
+    /// Description of the figure.
     pub(crate) title: String,
     /// The text alternative: what to conclude from the figure.
     pub(crate) conclusion: String,

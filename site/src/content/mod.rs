@@ -64,7 +64,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// What a lesson of this part is called elsewhere: `port/device-abstraction`.
+    /// Address of a lesson of this part: `port/device-abstraction`.
     pub(crate) fn address(&self, lesson: &Lesson) -> String {
         format!("{}/{}", self.slug, lesson.slug)
     }
@@ -381,7 +381,7 @@ impl Part {
     }
 }
 
-/// What the parsing of each lesson refers to.
+/// Context for parsing lessons.
 struct Shared<'a> {
     files: &'a Files,
     results: &'a Results,
@@ -472,4 +472,12 @@ fn without_number(folder: &str, path: &str) -> Result<String, ContentError> {
     numbered(folder)
         .map(|(_, slug)| slug.to_owned())
         .ok_or_else(|| Mistake::NoNumber(folder.to_owned()).at(path, 1))
+}
+
+/// FNV-1a hash of a text, in hexadecimal.
+fn fingerprint(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }

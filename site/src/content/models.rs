@@ -1,4 +1,4 @@
-//! What was measured of the whole models: the runs of `results/models.csv`, by study and by what is compared in one.
+//! Measurements of whole models: the runs of `results/models.csv`, by study and by compared property.
 
 use super::csv::Table;
 
@@ -122,7 +122,7 @@ impl Comparison {
         found
     }
 
-    /// What all runs have in common: `medium, batch 16, length 512, bfloat16`.
+    /// Properties that all runs share: `medium, batch 16, length 512, bfloat16`.
     pub(crate) fn setting(&self) -> String {
         let length = match self.common_length() {
             Some(length) => format!("length {length}, "),
@@ -134,7 +134,7 @@ impl Comparison {
         )
     }
 
-    /// What sets a run apart: `v1`, or `v1, length 128`.
+    /// Properties that distinguish a run: `v1`, or `v1, length 128`.
     pub(crate) fn label(&self, run: &Run) -> String {
         match self.common_length() {
             Some(_) => run.version.clone(),

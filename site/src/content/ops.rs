@@ -4,7 +4,7 @@
 use super::csv::Table;
 use super::highlight::highlight;
 use super::models::{self, Study};
-use crate::isa::Recorded;
+use crate::isa::{Launches, Recorded};
 use std::collections::BTreeMap;
 
 /// The package.
@@ -24,6 +24,8 @@ pub struct Ops {
     pub(crate) kernelbench: Table,
     /// `results/isa_example.json`: a kernel and its machine code.
     pub(crate) recorded: Option<Recorded>,
+    /// `results/launches.json`: kernels that the page for machine code executes.
+    pub(crate) launches: Option<Launches>,
 }
 
 /// One op.
@@ -104,11 +106,15 @@ impl Ops {
         let recorded = files
             .get("results/isa_example.json")
             .and_then(|json| serde_json::from_str(json).ok());
+        let launches = files
+            .get("results/launches.json")
+            .and_then(|json| Launches::parse(json));
         Ops {
             list,
             models: models::parse(&table("results/models.csv")),
             kernelbench: table("results/kernelbench.csv"),
             recorded,
+            launches,
         }
     }
 

@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// What the pages are for.
+    /// Purpose of the pages.
     pub(crate) fn summary(self) -> &'static str {
         match self {
             Kind::Tutorial => "One idea a page, in the order of the work, with exercises.",

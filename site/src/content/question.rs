@@ -1,6 +1,6 @@
 //! Questions to the reader: `quiz`, and `predict`, whose answer shows after the reader has committed to one.
 
-use super::Mistake;
+use super::{Mistake, fingerprint};
 use serde::Deserialize;
 
 /// A question with its answers.
@@ -31,6 +31,18 @@ impl Quiz {
         check_options(&self.option)?;
         Ok(self)
     }
+
+    /// Identifies the question in the reader's browser.
+    pub(crate) fn key(&self) -> String {
+        key(&self.question, &self.option)
+    }
+}
+
+/// Hash of a question and its options, whose positions the browser stores as the answer.
+fn key(question: &str, options: &[QuizOption]) -> String {
+    let options = options.iter().map(|option| option.text.as_str());
+    let texts: Vec<&str> = std::iter::once(question).chain(options).collect();
+    fingerprint(&texts.join("\n"))
 }
 
 fn check_options(options: &[QuizOption]) -> Result<(), Mistake> {
@@ -57,6 +69,17 @@ pub(crate) struct PredictionBody {
 pub(crate) struct Prediction {
     pub(crate) question: String,
     pub(crate) answer: PredictedAnswer,
+}
+
+impl Prediction {
+    /// Identifies the question in the reader's browser.
+    pub(crate) fn key(&self) -> String {
+        let options = match &self.answer {
+            PredictedAnswer::Choice(options) => options.as_slice(),
+            PredictedAnswer::Number { .. } => &[],
+        };
+        key(&self.question, options)
+    }
 }
 
 /// The answer of a prediction.

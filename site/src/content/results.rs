@@ -1,6 +1,6 @@
 //! The results file: measurements that were recorded, each with its conditions.
 //!
-//! Columns are shown as they are named; the file, not this program, says what was measured.
+//! Columns are shown as they are named; the file determines what is shown.
 
 use super::Mistake;
 use super::csv::records;

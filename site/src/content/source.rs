@@ -13,7 +13,7 @@ pub(crate) struct Folder<'a> {
 }
 
 impl Folder<'_> {
-    /// What a reader sees of a file: without the line that says how it is tested and without
+    /// Text of a file as shown to readers: without the line that says how it is tested and without
     /// marker lines.
     pub(crate) fn whole(&self, name: &str) -> Result<String, Mistake> {
         let kept = self.lines(name)?.filter(|line| marker(line).is_none());

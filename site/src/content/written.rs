@@ -1,7 +1,7 @@
 //! `write` exercises: a program with holes that the learner fills, judged by running it.
 
-use super::Mistake;
 use super::source::Folder;
+use super::{Mistake, fingerprint};
 use serde::Deserialize;
 
 /// The number of hints: a question, the idea, and the line with one gap.
@@ -106,14 +106,6 @@ fn without_markers(solution: &str) -> String {
         .filter(|line| !is_marker(line))
         .flat_map(|line| [line, "\n"])
         .collect()
-}
-
-/// FNV-1a hash of a text, in hexadecimal.
-fn fingerprint(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub(super) struct Access {
     pub(super) count: usize,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct Occupancy {
     pub(super) waves_per_simd: usize,
     pub(super) waves_per_cu: usize,
@@ -103,7 +103,7 @@ pub(super) struct Texts {
 }
 
 /// Lines of the assembly, from 1, that were generated from one line of the source.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct LineRange {
     pub(super) first: usize,
     pub(super) last: usize,

@@ -9,19 +9,35 @@ const MOST: usize = 4000;
 
 /// The instructions of `assembly`. Each group of them follows the line of `source` it was generated from.
 pub(super) fn listing(assembly: &str, lines: &[LineRange], source: &str) -> impl IntoView + use<> {
-    let parts: Vec<_> = listing_lines(assembly, lines, source)
+    let parts: Vec<_> = numbered_lines(assembly, lines, source)
         .into_iter()
-        .map(|(class, text)| view! { <span class=class>{text}</span> })
+        .map(|line| view! { <span class=line.class>{line.text}</span> })
         .collect();
     view! {
         <pre class="listing" tabindex="0"><code>{parts}</code></pre>
     }
 }
 
-/// The lines of the listing with their line feeds, each with its class.
-fn listing_lines(assembly: &str, lines: &[LineRange], source: &str) -> Vec<(&'static str, String)> {
+/// A line that is shown.
+pub(super) struct Line {
+    pub(super) class: &'static str,
+    /// Its number in the assembly; of a source line, the number of its first instruction.
+    pub(super) number: usize,
+    /// With its line feed.
+    pub(super) text: String,
+}
+
+/// The lines that are shown.
+pub(super) fn numbered_lines(assembly: &str, lines: &[LineRange], source: &str) -> Vec<Line> {
     let source: Vec<&str> = source.lines().collect();
     let mut listing = Vec::new();
+    let mut push = |class, number, text| {
+        listing.push(Line {
+            class,
+            number,
+            text,
+        });
+    };
     let mut ranges = lines.iter().peekable();
     let (mut shown, mut above) = (0, 0);
     for (number, text) in (1..).zip(assembly.lines()) {
@@ -31,7 +47,7 @@ fn listing_lines(assembly: &str, lines: &[LineRange], source: &str) -> Vec<(&'st
         };
         if shown == MOST {
             let rest = "The rest is left out here; the command line shows it with --asm.\n";
-            listing.push(("source", rest.to_owned()));
+            push("source", number, rest.to_owned());
             break;
         }
         shown += 1;
@@ -44,9 +60,9 @@ fn listing_lines(assembly: &str, lines: &[LineRange], source: &str) -> Vec<(&'st
             let text = source
                 .get(line.wrapping_sub(1))
                 .map_or("", |text| text.trim());
-            listing.push(("source", format!("{line}  {text}\n")));
+            push("source", number, format!("{line}  {text}\n"));
         }
-        listing.push((kind, format!("{code}\n")));
+        push(kind, number, format!("{code}\n"));
     }
     listing
 }
@@ -98,10 +114,14 @@ mod tests {
             source,
         });
         let source = "def add():\n    x = load(a<b)\n    dot(x)\n";
-        let lines = listing_lines(ASSEMBLY, &ranges, source);
+        let lines = numbered_lines(ASSEMBLY, &ranges, source);
+        assert_eq!(
+            lines[1].number, 5,
+            "the first instruction of the source line"
+        );
         let lines: Vec<(&str, &str)> = lines
             .iter()
-            .map(|(class, text)| (*class, text.as_str()))
+            .map(|line| (line.class, line.text.as_str()))
             .collect();
         assert_eq!(
             lines,
@@ -123,14 +143,14 @@ mod tests {
 
     #[test]
     fn listing_without_line_information_is_shown() {
-        let lines = listing_lines(ASSEMBLY, &[], "");
-        assert!(lines.contains(&("plain", "\ts_endpgm\n".to_owned())));
+        let lines = numbered_lines(ASSEMBLY, &[], "");
+        assert!(lines.iter().any(|line| line.text == "\ts_endpgm\n"));
     }
 
     #[test]
     fn long_listing_is_cut_with_a_note() {
-        let lines = listing_lines(&"\ts_nop 0\n".repeat(MOST + 1), &[], "");
+        let lines = numbered_lines(&"\ts_nop 0\n".repeat(MOST + 1), &[], "");
         assert_eq!(lines.len(), MOST + 1);
-        assert!(lines[MOST].1.starts_with("The rest is left out"));
+        assert!(lines[MOST].text.starts_with("The rest is left out"));
     }
 }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod editor;
+mod explorer;
 mod form;
 mod listing;
 mod request;
@@ -14,6 +15,7 @@ mod view;
 use crate::browser::{api, location};
 use crate::inline_code::inline_code;
 use answer::Answer;
+use explorer::{Explorer, Gpu};
 use form::{CompileForm, Fields};
 use gloo_events::EventListener;
 use gloo_net::http::Method;
@@ -22,18 +24,24 @@ use leptos::task::spawn_local;
 use view::CompilerAnswer;
 
 #[cfg(feature = "ssr")]
-pub(crate) use {answer::Recorded, view::CompilerAnswer as RecordedAnswer};
+pub(crate) use {
+    answer::Recorded,
+    explorer::{LAUNCHES, Launches},
+    view::CompilerAnswer as RecordedAnswer,
+};
 
 /// The form and its result. `children` is the recorded example, which is shown until the reader compiles a source.
 ///
 /// `base` is the address of the site, `source` and `arguments` the first contents of the form, and `archs` the targets with
-/// their products.
+/// their products. `examples` are the recorded launches, and `gpus` figures for lower bounds.
 #[island]
 pub(crate) fn MachineCode(
     base: String,
     source: String,
     arguments: String,
     archs: Vec<(String, String, bool)>,
+    examples: Vec<(String, String, String)>,
+    gpus: Vec<Gpu>,
     children: Children,
 ) -> impl IntoView {
     let fields = Fields::new(&archs);
@@ -80,6 +88,7 @@ pub(crate) fn MachineCode(
             });
         });
     }
+    let explorer_base = base.clone();
     let on_submit = {
         let fields = fields.clone();
         Callback::new(move |()| {
@@ -128,6 +137,7 @@ pub(crate) fn MachineCode(
                 }}
             </div>
         </section>
+        <Explorer base=explorer_base examples gpus answer=result />
     }
 }
 

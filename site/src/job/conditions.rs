@@ -64,7 +64,7 @@ pub(crate) fn conditions(view: &JobView) -> Vec<(&'static str, String)> {
     list
 }
 
-/// What the sensors gave, in one line.
+/// Sensor values in one line.
 fn idle_readings(idle: &Idle) -> String {
     if let Some(why) = &idle.unreadable {
         return format!("not readable: {why}");
@@ -104,7 +104,7 @@ fn idle_readings(idle: &Idle) -> String {
     parts.join(", ")
 }
 
-/// How busy the host was, in one line.
+/// Load of the host in one line.
 fn host_load(load: &HostLoad) -> String {
     let mut parts = vec![format!("{} CPUs", load.cpus)];
     if let Some(average) = load.load_average {
@@ -146,7 +146,7 @@ fn isolated(isolation: &Isolation) -> String {
     text
 }
 
-/// What a level means to a reader.
+/// Description of an isolation level.
 pub(crate) fn level(level: IsolationLevel) -> &'static str {
     match level {
         IsolationLevel::Limits => "resource limits only",

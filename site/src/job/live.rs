@@ -1,8 +1,8 @@
-//! The island of a running job's page: follows the event stream and updates the result.
+//! The island of a job's page: follows the event stream and updates the result.
 
 use super::status::state_word;
 use super::view::JobResult;
-use crate::browser::{api, focus::keep_focus};
+use crate::browser::{api, focus::keep_focus, script};
 use crate::inline_code::inline_code;
 use gloo_events::EventListener;
 use gloo_net::http::Method;
@@ -18,6 +18,11 @@ use web_sys::{EventSource, MessageEvent};
 
 /// Milliseconds between two updates. Samples arrive in bursts, and more updates than this are not visible.
 const UPDATE_INTERVAL: u32 = 16;
+
+/// Milliseconds until the next attempt to connect to a runner that does not answer.
+const RECONNECT_DELAY: u32 = 3000;
+
+const UNREACHABLE: &str = "The runner does not answer. The results so far stay on this page, which continues when the runner is back.";
 
 /// The id of the links to the reports, which the page hides until the job has ended.
 pub(crate) const DOWNLOADS: &str = "downloads";
@@ -35,18 +40,30 @@ pub enum Served {
 
 /// The result of a job that has not ended. It is complete without a script; with one it is updated until the job ends.
 ///
-/// `view` is the job as the server rendered it, `api` the address of the job, and `title` the page's title without the
-/// state.
+/// `view` is the job as the server rendered it, and `api` the address of the job. The heading of the page is the job's title.
+/// Without `api`, the address of the page names a job of another runner, which is rendered from the runner's events.
 #[island]
-pub(crate) fn JobLive(view: Served, api: String, title: String) -> impl IntoView {
+pub(crate) fn JobLive(view: Served, api: Option<String>) -> impl IntoView {
     let Served::Job(view) = view;
     let (view, set_view) = signal(view);
+    let job = match cfg!(feature = "island-job") {
+        true => api.or_else(script::remote_job),
+        false => None,
+    };
     let (error, set_error) = signal(String::new());
-    if cfg!(feature = "island-job") {
-        let after = view.with_untracked(|view| view.last_seq);
-        follow(&format!("{api}/events?after={after}"), set_view, set_error);
+    if let Some(job) = job.clone() {
+        let stream = Stream {
+            job: job.into(),
+            view,
+            set_view,
+            set_error,
+        };
+        stream.follow();
         Effect::new(move || {
             let state = view.with(|view| view.state);
+            let heading = document().query_selector("h1").ok().flatten();
+            let title = heading.and_then(|heading| heading.text_content());
+            let title = title.unwrap_or_default();
             document().set_title(&format!("{title}: {} · Hipward", state_word(state)));
             if state.is_final()
                 && let Some(links) = document().get_element_by_id(DOWNLOADS)
@@ -56,9 +73,11 @@ pub(crate) fn JobLive(view: Served, api: String, title: String) -> impl IntoView
         });
     }
     let on_cancel = Callback::new(move |()| {
-        let api = api.clone();
+        let Some(job) = job.clone() else {
+            return;
+        };
         spawn_local(async move {
-            if let Err(sentence) = api::send(Method::DELETE, &api, None).await {
+            if let Err(sentence) = api::send(Method::DELETE, &job, None).await {
                 set_error.set(sentence);
             }
         });
@@ -67,8 +86,10 @@ pub(crate) fn JobLive(view: Served, api: String, title: String) -> impl IntoView
         <div data-region="trouble" role="alert">
             {move || error.with(|error| inline_code(error))}
         </div>
-        <Elapsed view />
-        <JobResult view=view.into() on_cancel />
+        <div hidden=move || view.with(|view| view.last_seq == 0)>
+            <Elapsed view />
+            <JobResult view=view.into() on_cancel />
+        </div>
     }
 }
 
@@ -99,52 +120,80 @@ fn clock(seconds: f64) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// Applies each event to the view until the last one. The browser reconnects by itself and sends the `seq` of the last
-/// event it received.
-fn follow(address: &str, set_view: WriteSignal<JobView>, set_error: WriteSignal<String>) {
-    let Ok(source) = EventSource::new(address) else {
-        return;
-    };
-    let pending: Rc<RefCell<Vec<Event>>> = Rc::default();
-    let on_message = {
-        let source = source.clone();
-        move |message: &web_sys::Event| {
-            let data = message
-                .dyn_ref::<MessageEvent>()
-                .and_then(|message| message.data().as_string());
-            let Ok(event) = serde_json::from_str::<Event>(&data.unwrap_or_default()) else {
-                source.close();
-                set_error.set(api::OLD_PAGE.to_owned());
-                return;
-            };
-            if event.body.is_final() {
-                source.close();
-            }
-            let mut waiting = pending.borrow_mut();
-            waiting.push(event);
-            if waiting.len() == 1 {
-                let pending = pending.clone();
-                // A timer and not an animation frame: the title of a tab in the background changes too.
-                Timeout::new(UPDATE_INTERVAL, move || {
-                    let events = pending.take();
-                    keep_focus(|| {
-                        set_view.update(|view| events.iter().for_each(|event| view.apply(event)));
-                    });
-                })
-                .forget();
-            }
-        }
-    };
-    EventListener::new(&source, "message", on_message).forget();
-    EventListener::new(&source, "open", move |_| set_error.set(String::new())).forget();
-    let stream = source.clone();
-    EventListener::new(&source, "error", move |_| {
-        let sentence = if stream.ready_state() == EventSource::CLOSED {
-            "The connection to the runner broke. The job goes on; reload the page to see it."
-        } else {
-            "The connection to the runner broke. Connecting again."
+/// The event stream of a job.
+#[derive(Clone)]
+struct Stream {
+    /// The address of the job.
+    job: Rc<str>,
+    view: ReadSignal<JobView>,
+    set_view: WriteSignal<JobView>,
+    set_error: WriteSignal<String>,
+}
+
+impl Stream {
+    /// Applies each event after the last one of the view, until the final event. While the connection is broken, the page
+    /// keeps the view and connects again, until the runner answers.
+    fn follow(self) {
+        let after = self.view.with_untracked(|view| view.last_seq);
+        let Ok(source) = EventSource::new(&format!("{}/events?after={after}", self.job)) else {
+            return;
         };
-        set_error.set(sentence.to_owned());
-    })
-    .forget();
+        let pending: Rc<RefCell<Vec<Event>>> = Rc::default();
+        let (set_view, set_error) = (self.set_view, self.set_error);
+        let on_message = {
+            let source = source.clone();
+            move |message: &web_sys::Event| {
+                let data = message
+                    .dyn_ref::<MessageEvent>()
+                    .and_then(|message| message.data().as_string());
+                let Ok(event) = serde_json::from_str::<Event>(&data.unwrap_or_default()) else {
+                    source.close();
+                    set_error.set(api::OLD_PAGE.to_owned());
+                    return;
+                };
+                if event.body.is_final() {
+                    source.close();
+                }
+                let mut waiting = pending.borrow_mut();
+                waiting.push(event);
+                if waiting.len() == 1 {
+                    let pending = pending.clone();
+                    // A timer and not an animation frame: the title of a tab in the background changes too.
+                    Timeout::new(UPDATE_INTERVAL, move || {
+                        let events = pending.take();
+                        keep_focus(|| {
+                            set_view
+                                .update(|view| events.iter().for_each(|event| view.apply(event)));
+                        });
+                    })
+                    .forget();
+                }
+            }
+        };
+        EventListener::new(&source, "message", on_message).forget();
+        EventListener::new(&source, "open", move |_| set_error.set(String::new())).forget();
+        let closed = source.clone();
+        EventListener::new(&source, "error", move |_| {
+            let has_results = self.view.with_untracked(|view| view.last_seq > 0);
+            set_error.set(match has_results {
+                true => UNREACHABLE.to_owned(),
+                false => api::OTHER_ORIGIN.to_owned(),
+            });
+            // Otherwise the browser connects again by itself, with the `seq` of the last event.
+            if closed.ready_state() == EventSource::CLOSED {
+                spawn_local(self.clone().reconnect());
+            }
+        })
+        .forget();
+    }
+
+    /// Connects again, unless the runner no longer has the job.
+    async fn reconnect(self) {
+        if api::status(&self.job).await == Some(404) {
+            let sentence = "The runner has no such job; it may have been deleted.";
+            self.set_error.set(sentence.to_owned());
+            return;
+        }
+        Timeout::new(RECONNECT_DELAY, move || self.follow()).forget();
+    }
 }

@@ -1,4 +1,4 @@
-//! Where a job stands, in words.
+//! The state of a job as text.
 
 use hipward_protocol::{JobState, JobView, Step};
 
@@ -61,7 +61,7 @@ fn running(view: &JobView) -> String {
     }
 }
 
-/// What a job does in a step.
+/// Description of a step of a job.
 fn step_name(step: Step) -> &'static str {
     match step {
         Step::Load => "importing the snippet",

@@ -14,7 +14,7 @@ const HEADINGS: [&str; 5] = [
     "Sampling",
 ];
 
-/// Where a job stands, in a sentence.
+/// The state of a job as a sentence.
 pub fn benchmark_sentence(view: &JobView) -> String {
     line(&sentence(view))
 }

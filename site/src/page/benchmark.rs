@@ -2,13 +2,13 @@
 
 use super::frame::Page;
 use super::no_runner::no_runner;
-use crate::Site;
 use crate::code_area::CodeArea;
 use crate::content::document::{code_figure, inline, plain};
 use crate::content::highlight::highlight;
 use crate::format::bytes;
 use crate::inline_code::inline_code;
 use crate::job::isolation_level;
+use crate::{OWN_RUNNER, Site};
 use hipward_protocol::{Capabilities, VariantId};
 use leptos::prelude::*;
 
@@ -20,6 +20,7 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         </p>
         {match capabilities {
             Some(capabilities) => runner(capabilities),
+            None if !site.runners.is_empty() => remote_only(),
             None => no_runner(
                 "No runner here",
                 "benchmark something",
@@ -46,6 +47,60 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         main: main.into_any(),
         sidebar: None,
     }
+}
+
+/// On a site without a runner of its own, with runners elsewhere.
+fn remote_only() -> AnyView {
+    view! { <p>"This site runs no code. It sends benchmarks to the runner that you select below."</p> }
+        .into_any()
+}
+
+/// The runners of the site to choose from. js/runner-choice.js shows the devices and the queue of each.
+fn runner_choice(site: &Site) -> Option<AnyView> {
+    let choices: Vec<AnyView> = site
+        .runners
+        .iter()
+        .map(|address| {
+            let is_own = address == OWN_RUNNER;
+            let name = match is_own {
+                true => "This server".to_owned(),
+                false => address
+                    .split_once("://")
+                    .map_or(address.as_str(), |(_, name)| name)
+                    .trim_end_matches('/')
+                    .to_owned(),
+            };
+            // As in js/runner.js.
+            let value = match is_own {
+                true => site.base().to_owned(),
+                false => address.clone(),
+            };
+            view! {
+                <li>
+                    <label>
+                        <input type="radio" name="runner" value=value autocomplete="off" />
+                        " "
+                        <strong>{name}</strong>
+                        " "
+                        <span class="hint" data-runner-state></span>
+                    </label>
+                </li>
+            }
+            .into_any()
+        })
+        .collect();
+    if choices.is_empty() {
+        return None;
+    }
+    Some(
+        view! {
+            <fieldset class="needs-js" data-runner-choice>
+                <legend>"Runner"</legend>
+                <ul class="runners" role="list">{choices}</ul>
+            </fieldset>
+        }
+        .into_any(),
+    )
 }
 
 fn runner(capabilities: &Capabilities) -> AnyView {
@@ -83,7 +138,7 @@ fn runner(capabilities: &Capabilities) -> AnyView {
     .into_any()
 }
 
-/// What the host lacks, what does not work for that, and the line that fixes it.
+/// Missing software of the host: the consequence, and the command that installs it.
 fn missing(capabilities: &Capabilities) -> Option<AnyView> {
     if capabilities.missing.is_empty() {
         return None;
@@ -170,6 +225,7 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
         .collect();
     view! {
         <form class="benchmark" data-benchmark>
+            {runner_choice(site)}
             <p class="needs-js" hidden=no_example>
                 <label>"Example "<select name="example" autocomplete="off">{options}</select></label>
             </p>
@@ -179,7 +235,7 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
                 "It needs "<code>"class Model(nn.Module)"</code>", "<code>"get_inputs()"</code>" and "
                 <code>"get_init_inputs()"</code>"; add "<code>"class ModelNew"</code>" to time your own optimized version beside it."
             </p>
-            <fieldset class="needs-js" hidden=nothing_to_choose>
+            <fieldset class="needs-js" data-variants hidden=nothing_to_choose>
                 <legend>"Variants, beside eager"</legend>
                 {variants}
                 {about}

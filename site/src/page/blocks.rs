@@ -171,7 +171,7 @@ fn quiz(site: &Site, quiz: &Quiz) -> AnyView {
         })
         .collect();
     view! {
-        <div class="block quiz">
+        <div class="block quiz" data-question=quiz.key()>
             <p class="block-title">"Check yourself"</p>
             <p inner_html=inline(&quiz.question, site.base())></p>
             {options}
@@ -189,7 +189,7 @@ fn verdict(option: &QuizOption) -> (&'static str, &'static str) {
     }
 }
 
-/// A question whose answer js/predict.js shows after the reader has committed to one. Without the script it is a fold.
+/// A question whose answer js/questions.js shows after the reader has committed to one. Without the script it is a fold.
 fn prediction(site: &Site, prediction: &Prediction) -> AnyView {
     let (form, answer) = match &prediction.answer {
         PredictedAnswer::Choice(options) => (choices(site, options), reasons(site, options)),
@@ -207,7 +207,7 @@ fn prediction(site: &Site, prediction: &Prediction) -> AnyView {
         ),
     };
     view! {
-        <div class="block predict" data-predict>
+        <div class="block predict" data-predict data-question=prediction.key()>
             <p class="block-title">"Predict"</p>
             <p inner_html=inline(&prediction.question, site.base())></p>
             <form>

@@ -1,4 +1,4 @@
-//! What all pages share: head, header, footer, and where scripts come from.
+//! The frame of all pages: head, header, footer and the addresses of scripts.
 
 use crate::content::glossary;
 use crate::{CONTENT_CHANGES, Route, Site};
@@ -14,13 +14,13 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; \
 /// Runs before the first paint, so that a chosen theme does not flash.
 const THEME_SCRIPT: &str = include_str!("../../js/theme.js");
 
-/// What one page brings.
+/// The parts of one page.
 pub(super) struct Page {
     /// Plain text, without the site's name.
     pub(super) title: String,
     /// Plain text.
     pub(super) description: String,
-    /// What `<main>` holds, with the page's one `<h1>`.
+    /// Content of `<main>`, with the page's only `<h1>`.
     pub(super) main: AnyView,
     /// Beside `<main>`: the lessons, or nothing.
     pub(super) sidebar: Option<AnyView>,
@@ -63,8 +63,11 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
             </button>
         }
     });
+    // A list of strings always serializes.
+    let runners = (!site.runners.is_empty())
+        .then(|| serde_json::to_string(&site.runners).unwrap_or_default());
     let document = view! {
-        <html lang="en" data-base=site.base().to_owned()>
+        <html lang="en" data-base=site.base().to_owned() data-runners=runners>
             <head>
                 <meta charset="utf-8" />
                 <title>{title}</title>
@@ -179,7 +182,7 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
             "Benchmark",
             matches!(
                 route,
-                Route::Benchmark | Route::Jobs | Route::Compare | Route::Job(_)
+                Route::Benchmark | Route::Jobs | Route::Compare | Route::RemoteJob | Route::Job(_)
             ),
         ),
         (

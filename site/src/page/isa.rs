@@ -28,10 +28,12 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         })
         .collect();
     let example = recorded.map(example);
+    let launches = site.ops.launches.as_ref();
+    let examples = launches.map_or_else(Vec::new, |launches| launches.list.clone());
     let main = view! {
         <h1>"Machine code"</h1>
         <p class="lead">
-            "See what a Triton or HIP kernel becomes on an AMD GPU: registers, LDS, spills, occupancy, how wide it loads, and each instruction under the line it came from. It is compiled, not run, so no GPU is needed."
+            "See what a Triton or HIP kernel becomes on an AMD GPU: registers, LDS, spills, occupancy, how wide it loads, and each instruction under the line it came from. Then run it in the browser, instruction by instruction. Neither needs a GPU."
         </p>
         {capabilities
             .is_none()
@@ -43,7 +45,7 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
                 " shows the same."
             </p>
         </noscript>
-        <MachineCode base=site.base().to_owned() source arguments archs>
+        <MachineCode base=site.base().to_owned() source arguments archs examples gpus=gpus()>
             {example}
         </MachineCode>
         <p>
@@ -59,6 +61,19 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         main: main.into_any(),
         sidebar: None,
     }
+}
+
+/// Figures for lower bounds: architecture, product, TB/s of the memory, SIMDs.
+fn gpus() -> Vec<(String, String, f64, u32)> {
+    hipward_gpu_facts::PRODUCTS
+        .iter()
+        .filter_map(|product| {
+            let limits = hipward_gpu_facts::arch(product.arch)?.limits.as_ref()?;
+            let simds = product.compute_units? * limits.simds;
+            let (arch, name) = (product.arch.to_owned(), product.name.to_owned());
+            Some((arch, name, product.bandwidth_tbs?, simds))
+        })
+        .collect()
 }
 
 fn example(recorded: &Recorded) -> AnyView {

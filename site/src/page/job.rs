@@ -35,7 +35,7 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
         view! { <JobResult view on_cancel=Callback::new(|()| ()) /> }.into_any()
     } else {
         let view = Served::Job(job.view.clone());
-        view! { <JobLive view api=api.clone() title=title.clone() /> }.into_any()
+        view! { <JobLive view api=Some(api.clone()) /> }.into_any()
     };
     // A job that has not ended has no result to download; the island shows the links at its end.
     let downloads = view! {

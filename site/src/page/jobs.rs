@@ -4,17 +4,44 @@ use super::frame::Page;
 use super::job::minute;
 use crate::job::state_word;
 use crate::{Route, Site};
-use hipward_protocol::ListedJob;
+use hipward_protocol::{JobState, ListedJob};
 use leptos::prelude::*;
 
 /// `jobs` is None for a reader who may not see the jobs of others, and on a site without a runner.
 pub(super) fn page(site: &Site, jobs: Option<&[ListedJob]>) -> Page {
+    let states = [
+        JobState::Queued,
+        JobState::Running,
+        JobState::Done,
+        JobState::Failed,
+        JobState::Cancelled,
+    ];
+    let states: Vec<AnyView> = states
+        .into_iter()
+        .map(|state| view! { <option>{state_word(state)}</option> }.into_any())
+        .collect();
     let main = view! {
         <h1>"Jobs"</h1>
         <p class="lead">
             "Benchmarks with their results. Select two or more to compare them, for example before and after a change. "
             <a href=site.href(&Route::Benchmark)>"New benchmark"</a>
         </p>
+        // Wired up by js/job-filter.js.
+        <form class="needs-js" data-job-filter>
+            <p>
+                <label>"Search "<input type="search" placeholder="title or result" /></label>
+                " "
+                <label>
+                    "State "
+                    <select autocomplete="off">
+                        <option value="">"all"</option>
+                        {states}
+                    </select>
+                </label>
+                " "
+                <span class="hint" role="status"></span>
+            </p>
+        </form>
         <form action=site.href(&Route::Compare) method="get">
             <section aria-labelledby="own" data-own-jobs>
                 <h2 id="own">"This browser's jobs"</h2>

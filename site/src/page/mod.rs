@@ -20,6 +20,7 @@ mod not_found;
 mod ops;
 mod playground;
 mod reference;
+mod remote_job;
 mod rules;
 
 pub use frame::CONTENT_SECURITY_POLICY;
@@ -32,7 +33,7 @@ use hydration_context::SsrSharedContext;
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// What a page shows besides content and rules.
+/// Data of a page that is not part of the content or the rules.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -41,7 +42,7 @@ use std::sync::Arc;
 pub enum PageData {
     /// Nothing.
     None,
-    /// What the runner can do; `None` on a site without one.
+    /// Capabilities of the runner; `None` on a site without a runner.
     Runner(Option<Capabilities>),
     /// The newest jobs; `None` if the reader may not see the jobs of others.
     Jobs(Option<Vec<ListedJob>>),
@@ -54,7 +55,7 @@ pub enum PageData {
 /// A job with everything its page shows.
 #[derive(Clone, Debug)]
 pub struct JobPage {
-    /// What was asked for.
+    /// The requested address.
     pub summary: JobSummary,
     /// Its event log, folded.
     pub view: JobView,
@@ -174,6 +175,7 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Jobs, PageData::Jobs(jobs)) => Some(jobs::page(site, jobs.as_deref())),
         (Route::Jobs, _) => Some(jobs::page(site, None)),
         (Route::Compare, PageData::Compare(jobs)) => Some(job_comparison::page(site, jobs)),
+        (Route::RemoteJob, _) => Some(remote_job::page(site)),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),
         (Route::Compare | Route::Job(_) | Route::NotFound, _) => None,
     };

@@ -1,4 +1,4 @@
-//! What a page that sends something says where the site is only pages.
+//! Notice on pages that need a runner, for a site without one.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What an unknown address shows.
+//! The page for unknown addresses.
 
 use super::frame::Page;
 use crate::{Route, Site};

@@ -124,7 +124,7 @@ fn entry(site: &Site, term: &Term) -> AnyView {
             Some(_) => site.below(link),
             None => link.clone(),
         };
-        view! { " "<a href=href aria-label=format!("More about {}", term.term)>"More"</a> }
+        view! { " "<a href=href>{format!("More about {}", term.term)}</a> }
     });
     view! {
         <div id=term.id()>

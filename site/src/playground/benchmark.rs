@@ -63,15 +63,29 @@ fn kernel_language(state: &State) -> Option<&'static str> {
 
 fn start_button(session: Session) -> AnyView {
     let runner = session.state.runner;
+    let name = session.state.runner_name;
+    let choice = move || {
+        let name = name.get();
+        let href = format!("{}benchmark/", session.base.get_value());
+        (!name.is_empty()).then(|| {
+            client_only(view! {
+                " Runner: "
+                {name}
+                ". "
+                <a href=href>"Choose another"</a>
+            })
+        })
+    };
     let hint = move || {
         inline_code(match runner.get() {
             Runner::Unknown => "Looking for a runner.",
+            Runner::Absent if !name.get().is_empty() => {
+                "The runner does not answer, or it does not allow pages of this site (`hipward serve --allow-origin`)."
+            }
             Runner::Absent => {
                 "This copy of the site has no runner. Run `hipward serve` on a machine with PyTorch, and open the playground there."
             }
-            Runner::NotReady => {
-                "The runner of this site is not ready; the benchmark page lists what it lacks."
-            }
+            Runner::NotReady => "The runner is not ready; the benchmark page lists what it lacks.",
             Runner::Ready => {
                 "Checks precision first, then times eager against the optimized variants."
             }
@@ -90,7 +104,7 @@ fn start_button(session: Session) -> AnyView {
                 "Benchmark this"
             </button>
         </p>
-        <p class="hint">{hint}</p>
+        <p class="hint">{hint}{choice}</p>
     })
 }
 

@@ -44,7 +44,7 @@ extern "C" {
 pub(super) enum FolderEvent {
     /// A folder of this name was opened.
     Opened(String),
-    /// How far the check is, and at the end its result.
+    /// Progress of the check, and at the end its result.
     Progress(Box<Progress>),
     /// The text of a file that was to be opened.
     Text(String),
@@ -116,7 +116,7 @@ pub(super) fn allow_drop(event: &ev::DragEvent) {
     }
 }
 
-/// What a drop carries.
+/// Content of a drop event.
 pub(super) enum Dropped {
     File(web_sys::File),
     /// Entries of a folder, or several entries.

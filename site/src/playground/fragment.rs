@@ -3,7 +3,7 @@
 
 use hipward_analyzer_core::{Arch, Language, Target, Version};
 
-/// What an address asks the playground to load.
+/// Content that the fragment of an address makes the playground load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Fragment {
     /// A packed text: deflated, base64url.
@@ -16,7 +16,7 @@ pub(crate) struct Fragment {
     pub(crate) exercise: Option<String>,
     /// The lesson of the task: `port/device-abstraction`.
     pub(crate) lesson: Option<String>,
-    /// What to judge the text for.
+    /// Target of the analysis.
     pub(crate) target: Option<Target>,
     /// How to read the text.
     pub(crate) language: Option<Language>,

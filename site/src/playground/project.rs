@@ -19,7 +19,7 @@ pub(super) struct Project {
     was_opened: bool,
 }
 
-/// How far the check of a folder is. The result is there at the end.
+/// Progress of the check of a folder, and at the end its result.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Progress {
@@ -177,7 +177,7 @@ pub(super) fn ProjectPanel() -> impl IntoView {
     }
 }
 
-/// How far the check is, or the headline of its result.
+/// Progress of the check, or the headline of its result.
 fn status(project: &Project) -> AnyView {
     let Progress {
         done,

@@ -35,6 +35,8 @@ pub(super) struct Session {
     pub(super) editor: Editor,
     /// The address of the site.
     pub(super) base: StoredValue<String>,
+    /// The address of the runner for benchmarks; empty until it is chosen.
+    runner: StoredValue<String>,
     folder: StoredValue<Option<Folder>, LocalStorage>,
     /// Counts changes of text, target and language; an answer about an older one is dropped.
     generation: StoredValue<u64>,
@@ -70,6 +72,7 @@ impl Session {
             state: State::new(),
             editor: Editor::new(),
             base: StoredValue::new(location::base()),
+            runner: StoredValue::new(String::new()),
             folder: StoredValue::new_local(None),
             generation: StoredValue::new(0),
             reveals: StoredValue::new(false),
@@ -91,7 +94,11 @@ impl Session {
         })
         .forget();
         spawn_local(async move {
-            let runner = match api::readiness(&self.base.get_value()).await {
+            let address = script::chosen_runner().await.as_string();
+            let address = address.unwrap_or_else(|| self.base.get_value());
+            self.runner.set_value(address.clone());
+            self.state.runner_name.set(script::runner_name(&address));
+            let runner = match api::readiness(&address).await {
                 api::Readiness::Ready => Runner::Ready,
                 api::Readiness::NotReady => Runner::NotReady,
                 api::Readiness::Absent => Runner::Absent,
@@ -613,7 +620,7 @@ impl Session {
 
     /// Sends the text as a job; returns the address of its page.
     async fn submit(self) -> Result<String, String> {
-        let base = self.base.get_value();
+        let runner = self.runner.get_value();
         let request = JobRequest {
             code: self.document_text(),
             title: None,
@@ -621,9 +628,9 @@ impl Session {
             device: None,
         };
         let body = serde_json::to_string(&request).map_err(|error| error.to_string())?;
-        let answer = api::send(Method::POST, &format!("{base}api/v1/jobs"), Some(&body)).await?;
+        let answer = api::send(Method::POST, &format!("{runner}api/v1/jobs"), Some(&body)).await?;
         let job = json::parse::<Job>(&answer).ok_or(api::OLD_PAGE)?;
-        Ok(format!("{base}jobs/{}/", job.id))
+        Ok(script::job_page(&runner, &job.id))
     }
 
     /// Opens another page of the site: in a new tab while a folder is open, because the browser forgets the folder when its

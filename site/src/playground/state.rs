@@ -21,11 +21,13 @@ pub(super) struct State {
     /// The changes of the document.
     pub(super) diff: RwSignal<Vec<DiffLine>>,
     pub(super) task: RwSignal<Option<Task>>,
-    /// What failed, in a sentence.
+    /// Description of a failure.
     pub(super) error: RwSignal<String>,
-    /// What was done, in a sentence.
+    /// Description of the last action.
     pub(super) notice: RwSignal<String>,
     pub(super) runner: RwSignal<Runner>,
+    /// The name of the runner. Empty if the site has only its own.
+    pub(super) runner_name: RwSignal<String>,
     /// Which findings are listed and how: empty for all by severity, [`BY_LINE`], or the family of those to show.
     pub(super) listing: RwSignal<String>,
     /// The last change by fixes, in a sentence; empty after any other change.
@@ -73,6 +75,7 @@ impl State {
             error: RwSignal::default(),
             notice: RwSignal::default(),
             runner: RwSignal::new(Runner::Unknown),
+            runner_name: RwSignal::new(String::new()),
             listing: RwSignal::default(),
             applied: RwSignal::default(),
         }

@@ -12,6 +12,7 @@ use crate::memory::buffers::Memory;
 use crate::vector::LANES;
 
 /// Addresses that the initial registers contain.
+#[derive(Clone)]
 pub(super) struct Segments {
     kernarg: u64,
     kernarg_words: Vec<u32>,

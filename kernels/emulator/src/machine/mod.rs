@@ -3,4 +3,5 @@
 mod initial;
 pub(crate) mod program;
 pub(crate) mod run;
+pub(crate) mod stepper;
 pub(crate) mod wave;

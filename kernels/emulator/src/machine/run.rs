@@ -10,6 +10,7 @@ use crate::finding::{Finding, Findings};
 use crate::memory::buffers::Memory;
 use crate::memory::lds::Lds;
 use crate::memory::{Environment, Place};
+use crate::trace::Trace;
 use crate::vector::LANES;
 
 /// What to run.
@@ -54,26 +55,13 @@ pub fn run(
     launch: &Launch,
     memory: &mut Memory,
 ) -> std::result::Result<Report, Error> {
-    check(program, launch)?;
-    let segments = Segments::new(program, launch, memory)?;
-    let mut machine = Machine {
-        program,
-        launch,
-        segments,
-        memory,
-        findings: Findings::default(),
-        counts: Counts::default(),
-        left: launch.budget,
+    let mut execution = Execution::new(program, launch, memory)?;
+    let error = match execution.advance(program, launch, memory, launch.budget, None) {
+        Ok(true) => None,
+        Ok(false) => Some(execution.over_budget(program, launch)),
+        Err(error) => Some(error),
     };
-    let error = machine.grid().err();
-    let (findings, mut counts) = (machine.findings, machine.counts);
-    counts.finish();
-    let source = |step: usize| program.steps.get(step).and_then(|step| step.source.clone());
-    Ok(Report {
-        error,
-        findings: findings.finish(source),
-        counts,
-    })
+    Ok(execution.report(program, error))
 }
 
 fn check(program: &Program, launch: &Launch) -> Result<()> {
@@ -131,43 +119,171 @@ fn check(program: &Program, launch: &Launch) -> Result<()> {
     Ok(())
 }
 
+/// The state of a launch between two instructions.
+#[derive(Clone)]
+pub(crate) struct Execution {
+    segments: Segments,
+    findings: Findings,
+    counts: Counts,
+    /// Instructions that the wavefronts have executed together.
+    pub(crate) executed: u64,
+    /// The workgroup in progress, or the last one.
+    pub(crate) group: Option<Group>,
+    /// The wavefront that executed the last instruction, and the position of the instruction.
+    pub(crate) last: Option<(usize, usize)>,
+}
+
+/// A workgroup in progress.
+#[derive(Clone)]
+pub(crate) struct Group {
+    pub(crate) id: [u32; 3],
+    pub(crate) lds: Lds,
+    pub(crate) waves: Vec<Wave>,
+    current: usize,
+    ended: bool,
+}
+
+impl Execution {
+    /// A launch before its first instruction. The arguments become buffers of `memory`.
+    pub(crate) fn new(program: &Program, launch: &Launch, memory: &mut Memory) -> Result<Self> {
+        check(program, launch)?;
+        Ok(Self {
+            segments: Segments::new(program, launch, memory)?,
+            findings: Findings::default(),
+            counts: Counts::default(),
+            executed: 0,
+            group: None,
+            last: None,
+        })
+    }
+
+    /// Executes until `stop` instructions were executed, and returns whether the launch has ended.
+    pub(crate) fn advance(
+        &mut self,
+        program: &Program,
+        launch: &Launch,
+        memory: &mut Memory,
+        stop: u64,
+        trace: Option<&mut Trace>,
+    ) -> Result<bool> {
+        let mut machine = Machine {
+            program,
+            launch,
+            memory,
+            left: stop.saturating_sub(self.executed),
+            execution: self,
+            trace,
+        };
+        let before = machine.left;
+        let ended = machine.grid();
+        let executed = before - machine.left;
+        self.executed += executed;
+        ended
+    }
+
+    /// The error of a launch that did not end within its budget.
+    pub(crate) fn over_budget(&self, program: &Program, launch: &Launch) -> Error {
+        let group = self.group.as_ref();
+        let wave = group.and_then(|group| group.waves.get(group.current));
+        let step = wave.and_then(|wave| program.steps.get(wave.at));
+        let message = format!(
+            "the kernel did not end within {} instructions; wavefront {} of workgroup {:?} is here",
+            launch.budget,
+            wave.map_or(0, |wave| wave.number),
+            group.map_or([0; 3], |group| group.id),
+        );
+        Error::new(step.map_or(0, |step| step.line), message)
+    }
+
+    /// Findings and counts so far.
+    pub(crate) fn report(&self, program: &Program, error: Option<Error>) -> Report {
+        let mut counts = self.counts.clone();
+        counts.finish();
+        let source = |step: usize| program.steps.get(step).and_then(|step| step.source.clone());
+        Report {
+            error,
+            findings: self.findings.clone().finish(source),
+            counts,
+        }
+    }
+}
+
 struct Machine<'a> {
     program: &'a Program,
     launch: &'a Launch,
-    segments: Segments,
     memory: &'a mut Memory,
-    findings: Findings,
-    counts: Counts,
+    execution: &'a mut Execution,
     left: u64,
+    trace: Option<&'a mut Trace>,
 }
 
 impl Machine<'_> {
-    fn grid(&mut self) -> Result<()> {
-        let [x, y, z] = self.launch.grid;
-        for z in 0..z {
-            for y in 0..y {
-                for x in 0..x {
-                    self.workgroup([x, y, z])?;
-                }
+    /// Runs workgroups until all have ended or no instructions are left. Returns whether all have ended.
+    fn grid(&mut self) -> Result<bool> {
+        loop {
+            let mut group = match self.execution.group.take() {
+                Some(group) if !group.ended => group,
+                previous => match self.next(previous.as_ref().map(|group| group.id)) {
+                    // A pause leaves the last workgroup in place, so that its state can be shown.
+                    Some(id) if self.left > 0 || previous.is_none() => self.start(id),
+                    next => {
+                        self.execution.group = previous;
+                        return Ok(next.is_none());
+                    }
+                },
+            };
+            let ended = self.workgroup(&mut group);
+            let paused = !group.ended;
+            self.execution.group = Some(group);
+            ended?;
+            if paused {
+                return Ok(false);
             }
         }
-        Ok(())
     }
 
-    fn workgroup(&mut self, workgroup: [u32; 3]) -> Result<()> {
-        let items: u32 = self.launch.workgroup.iter().product();
-        let mut lds = Lds::new(self.program.kernel.descriptor.lds_bytes + self.launch.dynamic_lds);
-        let mut waves: Vec<Wave> = (0..items.div_ceil(LANES as u32))
-            .map(|number| {
-                self.segments
-                    .wave(self.program, self.launch, workgroup, number)
-            })
-            .collect();
-        loop {
-            for wave in &mut waves {
-                self.wave(wave, &mut lds, workgroup)?;
+    /// The workgroup after another one.
+    fn next(&self, previous: Option<[u32; 3]>) -> Option<[u32; 3]> {
+        let Some(mut id) = previous else {
+            return Some([0; 3]);
+        };
+        for (position, size) in id.iter_mut().zip(self.launch.grid) {
+            *position += 1;
+            if *position < size {
+                return Some(id);
             }
-            let waiting: Vec<(u32, usize)> = waves
+            *position = 0;
+        }
+        None
+    }
+
+    fn start(&self, id: [u32; 3]) -> Group {
+        let items: u32 = self.launch.workgroup.iter().product();
+        let segments = &self.execution.segments;
+        Group {
+            id,
+            lds: Lds::new(self.program.kernel.descriptor.lds_bytes + self.launch.dynamic_lds),
+            waves: (0..items.div_ceil(LANES as u32))
+                .map(|number| segments.wave(self.program, self.launch, id, number))
+                .collect(),
+            current: 0,
+            ended: false,
+        }
+    }
+
+    /// Runs a workgroup until it has ended or no instructions are left.
+    fn workgroup(&mut self, group: &mut Group) -> Result<()> {
+        loop {
+            while let Some(wave) = group.waves.get_mut(group.current) {
+                self.wave(wave, group.current, &mut group.lds, group.id)?;
+                if wave.state == State::Running {
+                    return Ok(());
+                }
+                group.current += 1;
+            }
+            group.current = 0;
+            let waiting: Vec<(u32, usize)> = group
+                .waves
                 .iter()
                 .filter_map(|wave| match wave.state {
                     State::Barrier(step) => Some((wave.number, step)),
@@ -175,16 +291,17 @@ impl Machine<'_> {
                 })
                 .collect();
             let Some((number, step)) = waiting.first().copied() else {
+                group.ended = true;
                 return Ok(());
             };
-            if waiting.len() < waves.len() {
+            if waiting.len() < group.waves.len() {
                 let line = self.program.steps.get(step).map_or(0, |step| step.line);
-                let (count, all) = (waiting.len(), waves.len());
-                self.findings.add(
+                let (count, all) = (waiting.len(), group.waves.len());
+                self.execution.findings.add(
                     FindingKind::DivergentBarrier,
                     line,
                     step,
-                    workgroup,
+                    group.id,
                     number,
                     u64::MAX,
                     || {
@@ -194,17 +311,24 @@ impl Machine<'_> {
                     },
                 );
             }
-            lds.barrier();
-            waves
+            group.lds.barrier();
+            group
+                .waves
                 .iter_mut()
                 .filter(|wave| wave.state != State::Ended)
                 .for_each(|wave| wave.state = State::Running);
         }
     }
 
-    /// Runs a wavefront until it ends or reaches a barrier.
-    fn wave(&mut self, wave: &mut Wave, lds: &mut Lds, workgroup: [u32; 3]) -> Result<()> {
-        while wave.state == State::Running {
+    /// Runs a wavefront until it ends, reaches a barrier, or no instructions are left.
+    fn wave(
+        &mut self,
+        wave: &mut Wave,
+        position: usize,
+        lds: &mut Lds,
+        workgroup: [u32; 3],
+    ) -> Result<()> {
+        while wave.state == State::Running && self.left > 0 {
             let at = wave.at;
             let Some(step) = self.program.steps.get(at) else {
                 let line = self.program.steps.last().map_or(0, |step| step.line);
@@ -213,15 +337,12 @@ impl Machine<'_> {
                     "execution runs past the last instruction of the kernel",
                 ));
             };
-            if self.left == 0 {
-                let message = format!(
-                    "the kernel did not end within {} instructions; wavefront {} of workgroup {workgroup:?} is here",
-                    self.launch.budget, wave.number
-                );
-                return Err(Error::new(step.line, message));
-            }
             self.left -= 1;
-            self.counts.instructions[step.class as usize] += 1;
+            self.execution.last = Some((position, at));
+            if let Some(trace) = &mut self.trace {
+                trace.clear();
+            }
+            self.execution.counts.instructions[step.class as usize] += 1;
             if !wave.in_flight.is_empty() {
                 self.check_waits(wave, at, workgroup);
             }
@@ -233,8 +354,9 @@ impl Machine<'_> {
             let mut environment = Environment {
                 memory: &mut *self.memory,
                 lds: &mut *lds,
-                findings: &mut self.findings,
-                counts: &mut self.counts,
+                findings: &mut self.execution.findings,
+                counts: &mut self.execution.counts,
+                trace: self.trace.as_deref_mut(),
                 workgroup,
             };
             match &step.instruction {
@@ -242,7 +364,7 @@ impl Machine<'_> {
                 Instruction::Vector(instruction) => instruction.execute(wave),
                 Instruction::Matrix(instruction) => {
                     instruction.execute(wave);
-                    self.counts.matrix_cycles += instruction.cycles;
+                    self.execution.counts.matrix_cycles += instruction.cycles;
                 }
                 Instruction::ScalarLoad(instruction) => {
                     instruction.execute(wave, &mut environment, &place)
@@ -271,8 +393,8 @@ impl Machine<'_> {
             }
             if matches!(step.class, Class::Vector | Class::VectorMemory | Class::Lds) {
                 let active = u64::from(wave.exec().count_ones());
-                self.counts.active_lanes += active;
-                self.counts.masked_lanes += LANES as u64 - active;
+                self.execution.counts.active_lanes += active;
+                self.execution.counts.masked_lanes += LANES as u64 - active;
             }
             if wave.in_flight.len() > MOST_IN_FLIGHT {
                 wave.in_flight.pop_front();
@@ -313,7 +435,7 @@ impl Machine<'_> {
             _ => 'v',
         };
         let (first, last) = (filled.first % 256, (filled.first + filled.count - 1) % 256);
-        self.findings.add(FindingKind::MissingWait, step.line, at, workgroup, wave.number, wave.exec(), || {
+        self.execution.findings.add(FindingKind::MissingWait, step.line, at, workgroup, wave.number, wave.exec(), || {
             format!(
                 "{file}[{first}:{last}] is used, but the load at line {} may still be filling it: there is no s_waitcnt {counter} between them",
                 filled.line

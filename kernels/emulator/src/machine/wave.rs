@@ -64,6 +64,7 @@ pub(crate) struct Filled {
 }
 
 /// A wavefront.
+#[derive(Clone)]
 pub(crate) struct Wave {
     scalars: [u32; 128],
     vectors: Vec<Lanes>,

@@ -15,12 +15,14 @@ const LARGEST: u64 = 1 << (SPACING_BITS - 1);
 /// Most buffers: their addresses must fit into 47 bits.
 const MOST: usize = (1 << (47 - SPACING_BITS)) - 1;
 
+#[derive(Clone)]
 struct Page {
     bytes: [u8; PAGE],
     /// A bit for each byte that was written.
     written: [u64; PAGE / 64],
 }
 
+#[derive(Clone)]
 struct Buffer {
     name: String,
     length: u64,
@@ -30,7 +32,7 @@ struct Buffer {
 }
 
 /// The memory of a GPU.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Memory {
     buffers: Vec<Buffer>,
 }
@@ -89,6 +91,16 @@ impl Memory {
         let mut bytes = vec![0; length];
         self.read(address, &mut bytes);
         Some(bytes)
+    }
+
+    /// The position of the buffer that an address is nearest to, in the order of [`Self::add`], and the bytes from its start.
+    /// `None` if there is no such buffer.
+    #[must_use]
+    pub fn nearest(&self, address: u64) -> Option<(usize, i64)> {
+        let from = address.wrapping_add(1 << (SPACING_BITS - 1));
+        let index = usize::try_from(from >> SPACING_BITS).ok()?.checked_sub(1)?;
+        let start = (index as u64 + 1) << SPACING_BITS;
+        (index < self.buffers.len()).then(|| (index, address.wrapping_sub(start) as i64))
     }
 
     fn locate(&self, address: u64, length: usize) -> Option<(usize, usize)> {

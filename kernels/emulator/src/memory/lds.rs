@@ -15,6 +15,7 @@ struct Record {
 }
 
 /// The LDS of a workgroup.
+#[derive(Clone)]
 pub(crate) struct Lds {
     bytes: Vec<u8>,
     records: Vec<Record>,
@@ -49,6 +50,10 @@ impl Lds {
 
     pub(crate) fn length(&self) -> usize {
         self.bytes.len()
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Every wavefront reached a barrier.

@@ -445,6 +445,12 @@ impl Instruction {
             access.executions += 1;
             access.bytes += u64::from(exec.count_ones()) * (width * parts) as u64;
             access.bank_conflicts += conflicts;
+            if let Some(trace) = &mut environment.trace {
+                trace.conflicts = conflicts;
+                for part in 0..parts {
+                    lanes(exec).for_each(|lane| trace.lds(lane, at(lane, part), width));
+                }
+            }
         }
         self.report(&problems, wrong, wave, environment, place, &|lane| {
             at(lane, 0)

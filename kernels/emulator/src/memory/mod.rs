@@ -10,6 +10,7 @@ pub(crate) mod vector_access;
 use crate::count::Counts;
 use crate::finding::Findings;
 use crate::machine::wave::Wave;
+use crate::trace::Trace;
 
 /// What an access needs besides its wavefront.
 pub(crate) struct Environment<'a> {
@@ -17,6 +18,7 @@ pub(crate) struct Environment<'a> {
     pub(crate) lds: &'a mut lds::Lds,
     pub(crate) findings: &'a mut Findings,
     pub(crate) counts: &'a mut Counts,
+    pub(crate) trace: Option<&'a mut Trace>,
     pub(crate) workgroup: [u32; 3],
 }
 

@@ -334,6 +334,11 @@ impl Instruction {
         let addresses = self.addresses(wave)?;
         if exec != 0 {
             self.count(&addresses, exec, environment, place);
+            if let Some(trace) = &mut environment.trace {
+                for lane in lanes(exec).filter(|lane| addresses.permitted[*lane] > 0) {
+                    trace.global(lane, addresses.address[lane], addresses.permitted[lane]);
+                }
+            }
         }
         self.check_alignment(&addresses, exec, wave, environment, place);
         match self.operation {

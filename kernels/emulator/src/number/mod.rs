@@ -33,7 +33,8 @@ pub(crate) fn fma(a: f32, b: f32, c: f32) -> f32 {
 
 /// A half-precision number as `f32`.
 #[inline]
-pub(crate) fn from_f16(bits: u16) -> f32 {
+#[must_use]
+pub fn from_f16(bits: u16) -> f32 {
     let (sign, exponent, fraction) = (
         u32::from(bits >> 15) << 31,
         u32::from(bits >> 10) & 31,
@@ -51,7 +52,8 @@ pub(crate) fn from_f16(bits: u16) -> f32 {
 
 /// Rounds to half precision, to nearest even.
 #[inline]
-pub(crate) fn to_f16(value: f32) -> u16 {
+#[must_use]
+pub fn to_f16(value: f32) -> u16 {
     round(f64::from(value), 5, 10) as u16
 }
 
@@ -63,13 +65,15 @@ pub(crate) fn f64_to_f16(value: f64) -> u16 {
 
 /// A bfloat16 number as `f32`.
 #[inline]
-pub(crate) fn from_bf16(bits: u16) -> f32 {
+#[must_use]
+pub fn from_bf16(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
 /// Rounds to bfloat16, to nearest even.
 #[inline]
-pub(crate) fn to_bf16(value: f32) -> u16 {
+#[must_use]
+pub fn to_bf16(value: f32) -> u16 {
     let bits = value.to_bits();
     if value.is_nan() {
         return (bits >> 16) as u16 | 0x40;

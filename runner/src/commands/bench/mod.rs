@@ -2,7 +2,8 @@
 //!
 //! A client of the API. Without `--host` it starts a server in this process for the job.
 //!
-//! Exit codes: 0, measured; 1, the job failed, or a variant's precision or time is not valid; 2, no job was run; 130, cancelled with Ctrl-C.
+//! Exit codes: 0, measured; 1, the job failed, a variant's precision or time is not valid, or a variant is slower than in the result of
+//! `--compare`; 2, no job was run; 130, cancelled with Ctrl-C.
 
 mod client;
 mod progress;
@@ -19,12 +20,15 @@ use crate::{
     jobs::{LocalRunner, Retention, Runner, Store, random_id},
     server::{Server, listen},
     shutdown::Interrupts,
-    web::{live_pages::LivePages, pages::Pages},
+    web::{
+        live_pages::LivePages,
+        pages::{Pages, SiteOptions},
+    },
 };
 use clap::ValueEnum;
 use client::{Client, ClientError};
 use hipward_protocol::{JobRequest, JobState, JobView, Outcome, VariantId, VariantStatus};
-use hipward_site::benchmark_text;
+use hipward_site::{JobComparison, benchmark_text};
 use progress::Progress;
 use std::{
     error::Error,
@@ -41,7 +45,7 @@ use tokio::{runtime::Runtime, sync::oneshot, task};
 /// Arguments of `hipward bench`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0, measured; 1, the job failed, or a variant's precision or time is not valid; 2, no job was run; 130, cancelled"
+    after_help = "Exit codes: 0, measured; 1, the job failed, a variant's precision or time is not valid, or a variant is slower than with --compare; 2, no job was run; 130, cancelled"
 )]
 pub(crate) struct Args {
     /// A snippet: class Model, get_inputs, get_init_inputs, and optionally ModelNew; `-` is standard input
@@ -55,6 +59,9 @@ pub(crate) struct Args {
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Compare with an earlier result: a file that `--format json` wrote, or the id of a job of --host
+    #[arg(long, value_name = "BASE")]
+    compare: Option<String>,
     /// No progress on standard error
     #[arg(long, short)]
     quiet: bool,
@@ -102,18 +109,57 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
         variants: args.variants.clone(),
         device: args.device.clone(),
     };
+    // Before the job, so that an unreadable file is reported at once.
+    let base = match &args.compare {
+        Some(file) if Path::new(file).exists() || args.host.is_none() => {
+            Some(Base::parse(file, &read(Path::new(file))?)?)
+        }
+        _ => None,
+    };
     let mut interrupts = Interrupts::listen()?;
     let Some(host) = &args.host else {
         let local = tokio::select! {
             local = Local::start(args.runner.clone(), args.device.as_deref()) => local?,
             () = interrupts.next() => return Ok(INTERRUPTED),
         };
-        let ended = run_job(&local.client, request, &args, interrupts).await;
+        let ended = run_job(&local.client, request, &args, base, interrupts).await;
         local.stop().await?;
         return ended;
     };
     let token = args.token.read()?;
-    run_job(&Client::new(host, token), request, &args, interrupts).await
+    let client = Client::new(host, token);
+    let base = match (base, &args.compare) {
+        (None, Some(id)) => {
+            let text = client.clone().report(id, "report.json").await?;
+            Some(Base::parse(id, &text)?)
+        }
+        (base, _) => base,
+    };
+    run_job(&client, request, &args, base, interrupts).await
+}
+
+/// An earlier result, which the job is compared with.
+struct Base {
+    /// The file or the id of its job.
+    name: String,
+    view: JobView,
+}
+
+impl Base {
+    /// Parses a report as `--format json` prints it.
+    fn parse(name: &str, json: &str) -> Result<Base, String> {
+        #[derive(serde::Deserialize)]
+        struct Report {
+            result: JobView,
+        }
+        let report: Report = serde_json::from_str(json).map_err(|error| {
+            format!("{name} is not a result that `hipward bench --format json` wrote: {error}")
+        })?;
+        Ok(Base {
+            name: name.to_owned(),
+            view: report.result,
+        })
+    }
 }
 
 const INTERRUPTED: u8 = 130;
@@ -146,6 +192,7 @@ async fn run_job(
     client: &Client,
     request: JobRequest,
     args: &Args,
+    base: Option<Base>,
     interrupts: Interrupts,
 ) -> Result<u8, Box<dyn Error>> {
     let mut interrupt = InterruptGuard {
@@ -202,14 +249,29 @@ async fn run_job(
     };
     // A closed pipe (`| head`) is not an error.
     let _ = io::stdout().write_all(text.as_bytes());
+    let comparison = base.map(|base| (JobComparison::new(&base.view, &view), base.name));
+    if let Some((comparison, name)) = &comparison {
+        let _ = match args.format {
+            Format::Text => io::stdout().write_all(comparison.text(name).as_bytes()),
+            Format::Markdown => io::stdout().write_all(comparison.markdown(name).as_bytes()),
+            // Standard output is one JSON document.
+            Format::Json => io::stderr().write_all(comparison.text(name).as_bytes()),
+        };
+    }
+    // Times on other devices are no evidence against the code.
+    let is_slower = comparison.is_some_and(|(comparison, _)| {
+        comparison.is_same_host && comparison.slower().next().is_some()
+    });
     if args.host.is_some() && !args.quiet {
         eprintln!("The result is at {}", client.page(&job.id));
     }
-    Ok(match (interrupt.is_requested, is_good(&view)) {
-        (true, _) if view.state == JobState::Cancelled => INTERRUPTED,
-        (_, true) => 0,
-        (_, false) => 1,
-    })
+    Ok(
+        match (interrupt.is_requested, is_good(&view) && !is_slower) {
+            (true, _) if view.state == JobState::Cancelled => INTERRUPTED,
+            (_, true) => 0,
+            (_, false) => 1,
+        },
+    )
 }
 
 /// Whether the job is done and all of its results are valid.
@@ -253,7 +315,7 @@ impl Local {
         let folder = TemporaryFolder::new()?;
         let settings = host.settings(folder.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
-        let pages = LivePages::fixed(Pages::load(None, None, "/")?);
+        let pages = LivePages::fixed(Pages::load(None, &SiteOptions::default())?);
         let host = Host::detect(settings.newest_landlock);
         let mut runner = Runner::discover(settings, host).await?;
         // Otherwise workers would be warmed up on the other devices too.
@@ -269,7 +331,7 @@ impl Local {
         };
         let access = AccessConfig {
             token: Some(token),
-            hosts: Vec::new(),
+            ..AccessConfig::default()
         };
         let server = Server {
             access,

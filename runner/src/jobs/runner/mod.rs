@@ -150,6 +150,7 @@ impl Runner {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ready: self.python.is_ok(),
             devices: self.devices(),
+            queue_length: None,
             torch,
             hip_compiler: self
                 .python

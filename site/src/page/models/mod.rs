@@ -14,7 +14,7 @@ use leptos::prelude::*;
 /// Up to this many runs are columns; more are rows.
 const SIDE_BY_SIDE: usize = 5;
 
-/// What a page states about a study of the file.
+/// Text of the page about one study of the result file.
 struct About {
     /// The study's name in the file.
     name: &'static str,

@@ -64,7 +64,7 @@ const MACHINE_CODE: [Column; 12] = [
     ("16-byte loads", "loads_16", as_it_is),
 ];
 
-/// What the columns mean, and which figure to quote.
+/// Meaning of the columns, and which number to quote.
 pub(super) fn guide() -> AnyView {
     const COLUMNS: [(&str, &str); 7] = [
         (
@@ -133,7 +133,7 @@ pub(super) fn sweep(op: &Op) -> Option<AnyView> {
     })
 }
 
-/// What the kernels compile to for AMD GPUs.
+/// Machine code of the kernels for AMD GPUs.
 pub(super) fn machine_code(site: &Site, op: &Op) -> Option<AnyView> {
     (op.machine_code.len() > 0).then(|| {
         view! {

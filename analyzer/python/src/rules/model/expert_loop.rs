@@ -71,7 +71,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every GPU target",
-        lesson: None,
+        lesson: Some("optimize/one-product"),
         visit: [ForStatement],
     }
 }
