@@ -38,7 +38,7 @@ declare_rule! {
     ///     return flops_per_second / PEAKS[arch]
     /// ```
     ///
-    /// The page [Hardware](/reference/hardware/) has the peaks of the supported GPUs, with their sources.
+    /// This site's reference page on AMD GPUs has the peaks of all supported GPUs, with their sources.
     ///
     /// ## Fix safety
     ///
@@ -60,19 +60,19 @@ declare_rule! {
     }
 }
 
-/// Dense peaks in TFLOP/s, from NVIDIA's datasheets.
-const PEAKS: &[(f64, &str)] = &[
-    (125.0, "a V100"),
-    (312.0, "an A100"),
-    (362.0, "an L40S"),
-    (756.0, "an H100 PCIe"),
-    (756.5, "an H100 PCIe"),
-    (989.0, "an H100"),
-    (989.4, "an H100"),
-    (989.5, "an H100"),
-    (1979.0, "an H100 in FP8"),
-    (1978.9, "an H100 in FP8"),
-    (2250.0, "a B200"),
+/// Dense peaks in tenths of a TFLOP/s, from NVIDIA's datasheets.
+const PEAKS: &[(u64, &str)] = &[
+    (1250, "a V100"),
+    (3120, "an A100"),
+    (3620, "an L40S"),
+    (7560, "an H100 PCIe"),
+    (7565, "an H100 PCIe"),
+    (9890, "an H100"),
+    (9894, "an H100"),
+    (9895, "an H100"),
+    (19790, "an H100 in FP8"),
+    (19789, "an H100 in FP8"),
+    (22500, "a B200"),
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
@@ -106,25 +106,60 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
 fn peak(cx: &PythonChecker<'_>, float: Node) -> Option<(Node, &'static str)> {
     let tree = cx.tree();
     let number = |node: Node| match tree.kind(node) {
-        Kind::Float | Kind::Integer => tree.text(node).replace('_', "").parse::<f64>().ok(),
+        Kind::Float | Kind::Integer => Decimal::parse(tree.text(node)),
         _ => None,
     };
     let mut whole = float;
     let mut value = number(float)?;
-    if value == 1e12 {
+    if value == TERA {
         whole = tree.parent(float).filter(|parent| {
             tree.kind(*parent) == Kind::BinaryOperator && operator(cx, *parent) == "*"
         })?;
-        value *= tree
+        let factor = tree
             .parts(whole)
             .filter(|part| *part != float)
             .find_map(number)?;
+        value.exponent = value.exponent.checked_add(factor.exponent)?;
+        value.digits = factor.digits;
     }
-    let tera = value / 1e12;
+    let power = u32::try_from(value.exponent.checked_sub(TERA.exponent - 1)?).ok()?;
+    let tenths = value.digits.checked_mul(10_u64.checked_pow(power)?)?;
     PEAKS
         .iter()
-        .find(|(peak, _)| (tera - peak).abs() < 1e-6)
+        .find(|(peak, _)| *peak == tenths)
         .map(|(_, product)| (whole, *product))
+}
+
+/// `digits * 10^exponent` without trailing zeros. Exact, and without the tables of a parser for floats, which would take
+/// 10 KB of the browser's module.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Decimal {
+    digits: u64,
+    exponent: i32,
+}
+
+const TERA: Decimal = Decimal {
+    digits: 1,
+    exponent: 12,
+};
+
+impl Decimal {
+    /// Parses `312e12`, `989.4e12` or `312_000_000_000_000.0`.
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.replace('_', "").to_ascii_lowercase();
+        let (number, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let fraction = fraction.trim_end_matches('0');
+        let all = format!("{whole}{fraction}");
+        let digits = all.trim_end_matches('0');
+        let zeros = i32::try_from(all.len() - digits.len()).ok()?;
+        let places = i32::try_from(fraction.len()).ok()?;
+        let exponent: i32 = exponent.parse().ok()?;
+        Some(Decimal {
+            digits: digits.parse().ok()?,
+            exponent: exponent.checked_add(zeros)?.checked_sub(places)?,
+        })
+    }
 }
 
 /// `peak_flops = 312e12`, `{"A100": 312e12}`, `def peak_flops(): return 312e12`
