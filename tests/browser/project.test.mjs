@@ -122,7 +122,7 @@ test('a chosen folder is summarized: contents, who does the work, estimated effo
   assert.ok(numbers[1] > 0, `setup.py makes the names hipify's: ${tiles}`);
   await project().getByText(/^Porting effort/).click();
   assert.match(await project().getByRole('group', { name: 'Effort' }).innerText(), /Set up ROCm/);
-  assert.ok(await project().getByText(/not measured/).isVisible());
+  assert.ok(await project().getByText(/^Estimated from a table, not measured/).isVisible());
 
   await project().getByText('Porting plan').click();
   const plan = await project().getByRole('group', { name: 'Porting plan' }).innerText();
