@@ -196,7 +196,6 @@ mod tests {
                     "/healthz",
                     "/api/v1/rules",
                     "/api/v1/devices",
-                    "/api/v1/capabilities",
                 ];
                 let problem = &operation["responses"]["default"]["$ref"];
                 assert_eq!(
