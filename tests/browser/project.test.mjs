@@ -124,7 +124,7 @@ test('a chosen folder is summarized: contents, who does the work, estimated effo
   assert.match(await project().getByRole('group', { name: 'Effort' }).innerText(), /Set up ROCm/);
   assert.ok(await project().getByText(/^Estimated from a table, not measured/).isVisible());
 
-  await project().getByText('Porting plan').click();
+  await project().getByText('Porting plan', { exact: true }).click();
   const plan = await project().getByRole('group', { name: 'Porting plan' }).innerText();
   for (const part of ['# Porting plan for gfx942', '## Without a person', 'csrc/wait.cu', '## A. Packages', '- [ ] **pynvml** (HW101, error)']) {
     assert.ok(plan.includes(part), `${part}: ${plan}`);
