@@ -37,8 +37,6 @@ def unsupported_form(x: Tensor) -> str | None:
     """The form of a tensor that cannot be copied and compared element by element."""
     if x.is_nested:
         return "nested"
-    if x.is_meta:
-        return "meta"
     if x.is_quantized:
         return "quantized"
     if x.layout != torch.strided:
