@@ -72,6 +72,13 @@ after(async () => {
   site?.stop();
 });
 
+/** Starts a server, and waits until it has found PyTorch and its devices. */
+async function startRunner(flags, options) {
+  const runner = await startServer(flags, options);
+  await fetch(`${runner.url}/api/v1/capabilities`);
+  return runner;
+}
+
 /** A page without stored values. */
 async function freshPage() {
   await context?.close();
@@ -100,7 +107,7 @@ test('a static site without a runner offers none', async () => {
 });
 
 test('a static site runs benchmarks on a runner with its token', async () => {
-  const runner = await startServer(['--allow-origin', site.url], { token: true });
+  const runner = await startRunner(['--allow-origin', site.url], { token: true });
   try {
     site.build('--runner', ABSENT, '--runner', runner.url);
     const host = new URL(runner.url).host;
@@ -147,7 +154,7 @@ test('a static site runs benchmarks on a runner with its token', async () => {
 test('a page continues when its runner is back', async () => {
   const data = mkdtempSync(join(tmpdir(), 'hipward-data-'));
   const options = { data };
-  let runner = await startServer(['--allow-origin', site.url], options);
+  let runner = await startRunner(['--allow-origin', site.url], options);
   try {
     site.build('--runner', runner.url);
     await freshPage();
@@ -161,7 +168,7 @@ test('a page continues when its runner is back', async () => {
     await runner.stop();
     await page.getByRole('alert').getByText('The runner does not answer.').waitFor(SLOWLY);
     assert.equal(await page.getByRole('region', { name: 'Conditions' }).count(), 1, 'the results stay');
-    runner = await startServer(['--allow-origin', site.url], { ...options, bind });
+    runner = await startRunner(['--allow-origin', site.url], { ...options, bind });
     await page.getByText('The runner does not answer.').waitFor({ state: 'hidden', ...SLOWLY });
     await page.getByText(/Running on /).waitFor(SLOWLY);
     await page.getByRole('button', { name: 'Cancel this job' }).click();
@@ -173,8 +180,8 @@ test('a page continues when its runner is back', async () => {
 });
 
 test('a server offers other runners beside its own and the choice is stored', async () => {
-  const other = await startServer(['--allow-origin', 'http://wiki.example']);
-  const server = await startServer(['--runner', other.url, '--runner', ABSENT]);
+  const other = await startRunner(['--allow-origin', 'http://wiki.example']);
+  const server = await startRunner(['--runner', other.url, '--runner', ABSENT]);
   try {
     const host = new URL(other.url).host;
     await freshPage();
