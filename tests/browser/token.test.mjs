@@ -28,6 +28,8 @@ let server;
 let browser;
 before(async () => {
   server = await startServer([], { token: true });
+  // The benchmark page waits until PyTorch was found.
+  await fetch(`${server.url}/api/v1/capabilities`);
   browser = await startBrowser();
 });
 after(async () => {
