@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels.numerics.nested import cloned, flatten, same_bits
+from hipward_kernels.numerics.nested import cloned, flatten, overlaps, same_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,7 +106,7 @@ def _is_plain(x: Tensor) -> bool:
     """Whether a tensor's elements can be overwritten one by one."""
     if type(x) is not Tensor or x.layout != torch.strided or x.is_complex() or x.is_quantized:
         return False
-    return not any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride(), strict=True))
+    return not overlaps(x)
 
 
 def _fill(a: Tensor, b: Tensor) -> _Fill | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.harness.contents import recognized
-from hipward_kernels.numerics.nested import cloned, size_in_bytes, tensors
+from hipward_kernels.numerics.nested import cloned, overlaps, size_in_bytes, tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -149,7 +149,7 @@ class Ring:
 
 def _alike(old: list[Tensor], new: list[Tensor]) -> bool:
     return len(old) == len(new) and all(
-        a.shape == b.shape and a.dtype == b.dtype and a.stride() == b.stride() and not _overlaps(_without_repeats(a))
+        a.shape == b.shape and a.dtype == b.dtype and a.stride() == b.stride() and not overlaps(_without_repeats(a))
         for a, b in zip(old, new, strict=True)
     )
 
@@ -160,14 +160,3 @@ def _without_repeats(x: Tensor) -> Tensor:
         if stride == 0 and size > 1:
             x = x.narrow(at, 0, 1)
     return x
-
-
-def _overlaps(x: Tensor) -> bool:
-    """Whether several elements may share memory, as in the windows of `unfold`."""
-    extent = 1
-    for stride, size in sorted(zip(x.stride(), x.shape, strict=True)):
-        if size > 1:
-            if stride < extent:
-                return True
-            extent += stride * (size - 1)
-    return False

@@ -44,6 +44,17 @@ def unsupported_form(x: Tensor) -> str | None:
     return None
 
 
+def overlaps(x: Tensor) -> bool:
+    """Whether several elements may share memory, as after `expand` or in the windows of `unfold`."""
+    extent = 1
+    for stride, size in sorted(zip(x.stride(), x.shape, strict=True)):
+        if size > 1:
+            if stride < extent:
+                return True
+            extent += stride * (size - 1)
+    return False
+
+
 def cloned(value: Any) -> Any:
     """A copy of lists, tuples and dictionaries with copies of their tensors; other objects are shared."""
     if isinstance(value, Tensor):
