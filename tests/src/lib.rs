@@ -17,6 +17,22 @@ pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
+/// Compares a generated file of the checkout with its new text. With the environment variable `update` set, writes it first.
+///
+/// # Panics
+/// If they differ. The message contains the command that updates the file; `test` is the name of the test file.
+pub fn assert_up_to_date(file: &str, text: &str, update: &str, test: &str) {
+    let path = root().join(file);
+    if std::env::var_os(update).is_some() {
+        std::fs::write(&path, text).expect("the file can be written");
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "{file} is not up to date. Run: {update}=1 cargo nextest run -p hipward-tests --test {test}"
+    );
+}
+
 /// The folder of browser assets that the binary carries.
 pub fn assets() -> PathBuf {
     std::env::var_os("HIPWARD_ASSETS").map_or_else(|| root().join("target/assets"), PathBuf::from)

@@ -2,7 +2,7 @@
 //!
 //! After a change of a command, run `UPDATE_COMMANDS=1 cargo nextest run -p hipward-tests --test commands`.
 
-use hipward_tests::{hipward, root};
+use hipward_tests::{assert_up_to_date, hipward};
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -96,13 +96,5 @@ fn reference_page_lists_each_command_with_its_options() {
         let _ = writeln!(text, "  [{}],", cells.join(", "));
     }
     text.push_str("]\n");
-    let path = root().join(FILE);
-    if std::env::var_os(UPDATE).is_some() {
-        std::fs::write(&path, &text).expect("the file can be written");
-    }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        committed == text,
-        "{FILE} is not up to date. Run: {UPDATE}=1 cargo nextest run -p hipward-tests --test commands"
-    );
+    assert_up_to_date(FILE, &text, UPDATE, "commands");
 }

@@ -3,7 +3,7 @@
 //! After a change of the emulator, run `UPDATE_EMULATOR=1 cargo nextest run -p hipward-tests --test emulator_table`.
 
 use hipward_emulator::{Arch, supports};
-use hipward_tests::root;
+use hipward_tests::assert_up_to_date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -138,15 +138,7 @@ fn reference_page_lists_each_instruction() {
         let _ = writeln!(text, "  [{}],", cells.join(", "));
     }
     text.push_str("]\n");
-    let path = root().join(FILE);
-    if std::env::var_os(UPDATE).is_some() {
-        std::fs::write(&path, &text).expect("the file can be written");
-    }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        committed == text,
-        "{FILE} is not up to date. Run: {UPDATE}=1 cargo nextest run -p hipward-tests --test emulator_table"
-    );
+    assert_up_to_date(FILE, &text, UPDATE, "emulator_table");
 }
 
 /// The instructions of one architecture are not executed on another.

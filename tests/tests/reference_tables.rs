@@ -2,20 +2,16 @@
 //!
 //! After a change of the API, run `UPDATE_API=1 cargo nextest run -p hipward-tests --test reference_tables`.
 
-use hipward_tests::{Server, root};
+use hipward_tests::{Server, assert_up_to_date, root};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 const UPDATE: &str = "UPDATE_API";
 
-fn file(slug: &str) -> PathBuf {
-    root().join(format!("content/reference/{slug}.toml"))
-}
-
 fn read(slug: &str) -> String {
-    std::fs::read_to_string(file(slug)).unwrap_or_default()
+    std::fs::read_to_string(root().join(format!("content/reference/{slug}.toml")))
+        .unwrap_or_default()
 }
 
 /// The first cells of a table.
@@ -104,12 +100,11 @@ fn api_page_lists_each_request_and_event() {
         let _ = writeln!(text, "  [{}],", cells.join(", "));
     }
     text.push_str("]\n");
-    if std::env::var_os(UPDATE).is_some() {
-        std::fs::write(file("api"), &text).expect("the file can be written");
-    }
-    assert!(
-        read("api") == text,
-        "content/reference/api.toml is not up to date. Run: {UPDATE}=1 cargo nextest run -p hipward-tests --test reference_tables"
+    assert_up_to_date(
+        "content/reference/api.toml",
+        &text,
+        UPDATE,
+        "reference_tables",
     );
     let named = names("benchmarks");
     for schema in ["FailureCode", "JobState", "Outcome"] {
