@@ -8,8 +8,9 @@ use crate::{
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hipward_site::{
-    Assets, AssetsError, Content, ContentError, ContentErrors, JobPage, Ops, PageData, Route,
-    Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page, search,
+    Assets, AssetsError, Content, ContentError, ContentErrors, FooterLinks, JobPage, Ops, PageData,
+    Route, Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page,
+    search,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
@@ -106,6 +107,8 @@ pub(crate) struct SiteOptions {
     pub(crate) base: String,
     /// Addresses of runners for the benchmarks; see [`Site::with_runners`].
     pub(crate) runners: Vec<String>,
+    /// Links in the footer of each page.
+    pub(crate) links: FooterLinks,
 }
 
 impl Pages {
@@ -141,8 +144,9 @@ impl Pages {
     ) -> Result<Self, PagesError> {
         let assets = Assets::from_manifest(&assets::manifest())?;
         let ops = Ops::parse(texts::<OwnKernels>());
-        let mut site =
-            Site::new(content, ops, assets, &options.base).with_runners(options.runners.clone());
+        let mut site = Site::new(content, ops, assets, &options.base)
+            .with_runners(options.runners.clone())
+            .with_footer_links(options.links.clone());
         let team_rules = options.rules.as_deref().map(load_rules).transpose()?;
         if let Some(team) = &team_rules {
             site = site.with_team_rules(team.rules.clone());
