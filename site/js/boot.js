@@ -39,6 +39,12 @@ if (exercises.length > 0) {
   });
 }
 
+if (document.querySelector("form[data-approval]")) {
+  import(asset("approvals.js")).then(({ approvals }) => approvals()).catch(() => {
+    // The page lists the jobs; the API and its documentation remain.
+  });
+}
+
 // The module that has an island, by the start of the island's name. The end of the name is a hash of its code, so page and
 // module must be of one build.
 const modules = { JobLive: "island-job", MachineCode: "island-isa", Playground: "island-playground", RemoteJob: "island-job" };

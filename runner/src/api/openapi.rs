@@ -136,6 +136,8 @@ mod tests {
     fn event_schema_has_every_kind_of_event() {
         let tags = tags(&document(), "EventBody");
         let lifecycle = [
+            "awaiting_approval",
+            "approved",
             "queued",
             "leased",
             "variant_done",
@@ -175,6 +177,9 @@ mod tests {
         for (path, method) in [
             ("/api/v1/jobs", "post"),
             ("/api/v1/jobs/{id}", "delete"),
+            ("/api/v1/jobs/{id}/approve", "post"),
+            ("/api/v1/jobs/{id}/reject", "post"),
+            ("/api/v1/approvals", "get"),
             ("/api/v1/compile", "post"),
             ("/api/v1/exercises/{part}/{lesson}/{exercise}", "post"),
         ] {
@@ -187,7 +192,7 @@ mod tests {
     fn every_operation_describes_its_problems() {
         let document = document();
         let paths = document["paths"].as_object().expect("paths");
-        assert_eq!(paths.len(), 15);
+        assert_eq!(paths.len(), 18);
         for (path, item) in paths {
             for (method, operation) in item.as_object().expect("a path item") {
                 assert!(operation["summary"].is_string(), "{method} {path}");

@@ -188,7 +188,12 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
             "Benchmark",
             matches!(
                 route,
-                Route::Benchmark | Route::Jobs | Route::Compare | Route::RemoteJob | Route::Job(_)
+                Route::Benchmark
+                    | Route::Jobs
+                    | Route::Approvals
+                    | Route::Compare
+                    | Route::RemoteJob
+                    | Route::Job(_)
             ),
         ),
         (
