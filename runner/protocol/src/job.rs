@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct JobRequest {
     /// Python source that follows the snippet contract: `class Model(nn.Module)`, `get_inputs()`,
-    /// `get_init_inputs()`, optionally `ModelNew`.
+    /// `get_init_inputs()`, optionally `ModelNew`. At most 256 KiB.
+    #[cfg_attr(feature = "openapi", schema(max_length = 262_144, pattern = r"\S"))]
     pub code: String,
     /// Title of the result page; at most 120 characters.
+    #[cfg_attr(feature = "openapi", schema(max_length = 120))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The variants to run. Empty means all of them. `eager` and `eager-control` always run.
