@@ -55,7 +55,9 @@ pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors
 #[cfg(feature = "ssr")]
 pub use search::{SEARCH_INDEX, SEARCH_TEXTS, Search, search};
 #[cfg(feature = "ssr")]
-pub use site::{Assets, AssetsError, CONTENT_CHANGES, OWN_RUNNER, Route, Site, TEAM_RULES};
+pub use site::{
+    Assets, AssetsError, CONTENT_CHANGES, FooterLinks, OWN_RUNNER, Route, Site, TEAM_RULES,
+};
 
 /// The script of pages whose content folder is watched; see [`Site::with_watched_content`].
 #[cfg(feature = "ssr")]

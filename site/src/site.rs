@@ -45,9 +45,19 @@ pub struct Site {
     base: String,
     /// See [`Site::with_runners`].
     pub(crate) runners: Vec<String>,
+    pub(crate) footer_links: FooterLinks,
     pub(crate) team_rules: Option<TeamRules>,
     /// When the content was loaded, in milliseconds since 1970, if its folder is watched.
     pub(crate) content_version: Option<u64>,
+}
+
+/// Links of a site's operator in the footer of each page. Without an address, the link is left out.
+#[derive(Clone, Debug, Default)]
+pub struct FooterLinks {
+    /// Where the source of the site is.
+    pub source: Option<String>,
+    /// Where readers ask questions and report errors.
+    pub feedback: Option<String>,
 }
 
 /// A rule and its page.
@@ -171,6 +181,7 @@ impl Site {
             assets,
             base,
             runners: Vec::new(),
+            footer_links: FooterLinks::default(),
             team_rules: None,
             content_version: None,
         }
@@ -189,6 +200,14 @@ impl Site {
     /// is the server of the site. Without any, benchmarks run on the server of the site.
     pub fn with_runners(self, runners: Vec<String>) -> Site {
         Site { runners, ..self }
+    }
+
+    /// The same site with these links in the footer of each page.
+    pub fn with_footer_links(self, footer_links: FooterLinks) -> Site {
+        Site {
+            footer_links,
+            ..self
+        }
     }
 
     /// The `Content-Security-Policy` that pages are served with: they may send requests to the site's runners.

@@ -26,10 +26,22 @@ const MODULE_BUDGETS_KB: [(&str, &[&str], f64); 7] = [
     ("editor", &["editor.js"], 170.0),
 ];
 
+const SOURCE: &str = "https://git.example/hipward";
+const FEEDBACK: &str = "mailto:gpu-team@acme.example";
+
 fn build(base: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let output = Command::new(hipward_tests::hipward())
-        .args(["build", "--base", base, "--out"])
+        .args([
+            "build",
+            "--base",
+            base,
+            "--source-url",
+            SOURCE,
+            "--feedback-url",
+            FEEDBACK,
+            "--out",
+        ])
         .arg(folder.path().join("dist"))
         .output()
         .expect("hipward runs");
@@ -93,6 +105,13 @@ fn links_of_a_static_site_resolve_under_its_base() {
     let mut dead = Vec::new();
     for page in &pages {
         let html = fs::read_to_string(page).expect("a page");
+        for address in [SOURCE, FEEDBACK] {
+            assert!(
+                links(&html).contains(&address),
+                "{} has no link to {address}",
+                page.display()
+            );
+        }
         for link in links(&html)
             .into_iter()
             .filter(|link| link.starts_with('/'))

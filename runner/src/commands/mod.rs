@@ -8,6 +8,7 @@ mod data;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod host;
+mod link_args;
 pub(crate) mod lsp;
 pub(crate) mod run_kernel;
 pub(crate) mod serve;

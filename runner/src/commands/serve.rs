@@ -3,6 +3,7 @@
 use super::{
     data::DataArgs,
     host::{HostArgs, Senders, age, bytes, seconds},
+    link_args::LinkArgs,
     token::TokenArgs,
 };
 use crate::{
@@ -54,6 +55,8 @@ pub(crate) struct Args {
     /// Add a team's own rules (TOML) to the playground
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
+    #[command(flatten)]
+    links: LinkArgs,
     /// Delete jobs this long after their end, such as 90d [default: never]
     #[arg(long, value_name = "AGE", value_parser = age)]
     retention: Option<Duration>,
@@ -126,6 +129,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     let options = SiteOptions {
         rules: args.rules,
         runners,
+        links: args.links.into(),
         ..SiteOptions::default()
     };
     let pages = match &args.content {

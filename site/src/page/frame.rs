@@ -1,7 +1,7 @@
 //! The frame of all pages: head, header, footer and the addresses of scripts.
 
 use crate::content::glossary;
-use crate::{CONTENT_CHANGES, Route, Site};
+use crate::{CONTENT_CHANGES, FooterLinks, Route, Site};
 use leptos::prelude::*;
 
 /// The policy that pages are served with. Scripts are the site's own files and the one inline
@@ -154,6 +154,12 @@ fn footer_links(site: &Site) -> Vec<AnyView> {
         let glossary = Route::Reference(glossary::SLUG.to_owned());
         links.push((site.href(&glossary), "Glossary"));
     }
+    let FooterLinks { source, feedback } = &site.footer_links;
+    let own = [(source, "Source"), (feedback, "Questions and corrections")];
+    links.extend(
+        own.into_iter()
+            .filter_map(|(href, label)| Some((href.clone()?, label))),
+    );
     links
         .into_iter()
         .map(|(href, label)| view! { <li><a href=href>{label}</a></li> }.into_any())
