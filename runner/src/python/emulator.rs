@@ -62,11 +62,11 @@ mod tests {
     #[test]
     fn program_in_a_closed_folder_is_linked_where_all_can_start_it() {
         let folder = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).expect("is ours");
         let program = folder.path().join("program");
         fs::write(&program, "one").expect("is written");
         for (mode, expected) in [(0o755, "one"), (0o700, "one")] {
             fs::set_permissions(&program, Permissions::from_mode(mode)).expect("is ours");
-            // Folders of tests are closed to other users.
             assert!(!can_be_started_by_all(&program));
             let link = link(&program, &folder.path().join("emulator")).expect("is linked");
             assert_eq!(fs::read_to_string(&link).expect("is there"), expected);
