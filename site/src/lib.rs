@@ -63,7 +63,7 @@ pub use site::{
 #[cfg(feature = "ssr")]
 pub const CONTENT_WATCHER: &str = include_str!("../js/content-watcher.js");
 
-/// Prepares a module. js/boot.js calls it before it hydrates the island of the page.
+/// Prepares a module. js/interactive.js calls it before it hydrates the island of the page.
 #[cfg(any(
     feature = "island-isa",
     feature = "island-job",

@@ -78,7 +78,11 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                 {site.asset("favicon.svg").map(|href| view! { <link rel="icon" type="image/svg+xml" href=href /> })}
                 {site.asset("site.css").map(|href| view! { <link rel="stylesheet" href=href /> })}
                 <script type="application/json" id="hipward-assets" inner_html=site.script_assets()></script>
-                {site.asset("boot.js").map(|src| view! { <script type="module" src=src></script> })}
+                {scripts(route)
+                    .iter()
+                    .filter_map(|name| site.asset(name))
+                    .map(|src| view! { <script type="module" src=src></script> })
+                    .collect_view()}
                 {site
                     .content_version
                     .map(|version| {
@@ -131,6 +135,20 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
         </html>
     };
     format!("<!DOCTYPE html>{}", document.to_html())
+}
+
+/// The scripts of a page.
+fn scripts(route: &Route) -> &'static [&'static str] {
+    match route {
+        Route::Playground
+        | Route::Isa
+        | Route::Benchmark
+        | Route::Jobs
+        | Route::Compare
+        | Route::RemoteJob
+        | Route::Job(_) => &["boot.js", "interactive.js"],
+        _ => &["boot.js"],
+    }
 }
 
 /// The mark: an H whose right leg is an arrow, as in the icon.
