@@ -82,6 +82,9 @@ enum Command {
     /// Run one worker in its sandbox; started by `serve`
     #[command(hide = true)]
     SandboxExec,
+    /// Execute one launch that standard input describes as JSON, as `hipward-emulate` does; started by Python
+    #[command(hide = true)]
+    EmulateLaunch,
 }
 
 fn main() -> ExitCode {
@@ -100,5 +103,6 @@ fn main() -> ExitCode {
         Command::Backup(args) => commands::backup::run_backup(args),
         Command::Restore(args) => commands::backup::run_restore(args),
         Command::SandboxExec => isolation::supervise(),
+        Command::EmulateLaunch => hipward_emulator::run_command(),
     }
 }

@@ -106,7 +106,9 @@ pub enum Mistake {
     #[error("`{0}` is not a name for the folder of an exercise; use a-z, 0-9 and -")]
     ExerciseFolder(String),
     /// The start of an exercise that leaves nothing to write.
-    #[error("`{0}` has no hole; mark one with the lines `# hole: NAME` and `# end: NAME`")]
+    #[error(
+        "`{0}` has no hole; mark one with the lines `# hole: NAME` and `# end: NAME`, in HIP with `//`"
+    )]
     NoHole(String),
     /// A judge without cases.
     #[error(

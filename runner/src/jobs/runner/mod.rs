@@ -52,7 +52,7 @@ impl Runner {
         // One slot for each device, and those of the request workers.
         let slots =
             request_workers::SLOTS + python.as_ref().map_or(0, |python| python.devices.len());
-        let mut sandboxes = Sandboxes::new(host, slots);
+        let mut sandboxes = Sandboxes::new(host, slots, &settings.data);
         if let (Ok(found), Some(identity)) = (&python, sandboxes.identity())
             && let Some(folder) = found.unreadable_folder(&settings, &identity).await
         {
@@ -88,7 +88,7 @@ impl Runner {
 
     /// A runner that accepts no job.
     fn refusing(settings: Settings, host: Host, refusal: Refusal) -> Self {
-        let sandboxes = Sandboxes::new(host, 0);
+        let sandboxes = Sandboxes::new(host, 0, &settings.data);
         let python = Err(refusal);
         Runner {
             unused_gpu: unused_gpu(&python),
