@@ -96,11 +96,9 @@ pub(crate) fn rewrite(source: &Source<'_>, at: u32, changes: &str) -> Option<Vec
             _ => {
                 let (last, to) = rest.split_once('>')?;
                 let (last, to) = (last.parse::<usize>().ok()?, to.parse::<usize>().ok()?);
-                for moved in index..=last {
-                    let argument = text(arguments.get(moved)?);
-                    before[to.min(count)].push(argument);
-                    kept[moved] = None;
-                }
+                let moved = arguments.get(index..=last)?;
+                before[to.min(count)].extend(moved.iter().map(text));
+                kept[index..=last].fill(None);
             }
         }
     }
