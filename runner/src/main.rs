@@ -48,6 +48,10 @@ struct CommandLine {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one value, and it is consumed at once"
+)]
 enum Command {
     /// Serve the site, the API and a local benchmark runner
     Serve(serve::Args),

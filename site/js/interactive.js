@@ -1,6 +1,7 @@
 // Starts on the pages with an island, a form or jobs: playground, machine code, benchmark, jobs. Other pages do not load it.
 
 import { askAnalyzer } from "./analyzer-client.js";
+import { approvals } from "./approvals.js";
 import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyText } from "./copy.js";
@@ -13,6 +14,7 @@ import { base, chosenRunner, jobPage, remoteJob as namedJob, runnerName, runnerO
 import { pack, unpack } from "./share.js";
 import { askToken, authorization } from "./token.js";
 
+approvals();
 benchmarkForm();
 jobs();
 remoteJob();

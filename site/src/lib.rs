@@ -51,7 +51,9 @@ pub use job::{
     benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,
 };
 #[cfg(feature = "ssr")]
-pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page};
+pub use page::{
+    ApprovalPage, CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page,
+};
 #[cfg(feature = "ssr")]
 pub use search::{SEARCH_INDEX, SEARCH_TEXTS, Search, search};
 #[cfg(feature = "ssr")]

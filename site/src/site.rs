@@ -91,6 +91,8 @@ pub enum Route {
     Isa,
     /// `/jobs/`
     Jobs,
+    /// `/jobs/approvals/`; needs [`PageData::Approvals`](crate::PageData::Approvals).
+    Approvals,
     /// `/jobs/compare/`; needs [`PageData::Compare`](crate::PageData::Compare).
     Compare,
     /// `/jobs/remote/`, for jobs of other runners; only on a site with such runners.
@@ -134,6 +136,7 @@ impl Route {
             Route::Benchmark => "/benchmark/".to_owned(),
             Route::Isa => "/isa/".to_owned(),
             Route::Jobs => "/jobs/".to_owned(),
+            Route::Approvals => "/jobs/approvals/".to_owned(),
             Route::Compare => "/jobs/compare/".to_owned(),
             Route::RemoteJob => "/jobs/remote/".to_owned(),
             Route::Job(id) => format!("/jobs/{id}/"),
@@ -290,6 +293,7 @@ impl Site {
                 Some(Route::Reference(found.to_owned()))
             }
             ["jobs"] => Some(Route::Jobs),
+            ["jobs", "approvals"] => Some(Route::Approvals),
             ["jobs", "compare"] => Some(Route::Compare),
             ["jobs", "remote"] if !self.runners.is_empty() => Some(Route::RemoteJob),
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
@@ -346,6 +350,13 @@ impl Site {
 
     pub(crate) fn rule(&self, name: &str) -> Option<&RulePage> {
         self.rules.iter().find(|rule| rule.meta.name == name)
+    }
+
+    /// Whether code is that of a benchmark block, except for white space around it.
+    pub fn is_benchmark(&self, code: &str) -> bool {
+        let benchmarks = self.benchmarks();
+        let mut codes = benchmarks.iter().map(|(_, bench)| bench.code.trim());
+        codes.any(|known| known == code.trim())
     }
 
     /// The benchmark blocks of all lessons, with an id each.

@@ -2,6 +2,7 @@
 //! `web/`.
 
 mod access_control;
+mod approvals;
 mod capabilities;
 mod compile;
 mod compile_schema;
@@ -20,7 +21,7 @@ mod problem;
 mod report;
 mod rules;
 
-pub(crate) use access_control::{AccessConfig, AccessControl};
+pub(crate) use access_control::{AccessConfig, AccessControl, Peer, ProxyAuth, is_user_name};
 pub(crate) use metrics::RequestMetrics;
 
 use crate::{
@@ -115,6 +116,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::submit, jobs::list))
         .routes(routes!(jobs::show, jobs::cancel))
         .routes(routes!(jobs::code))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::reject))
         .routes(routes!(events::stream))
         .routes(routes!(report::json))
         .routes(routes!(report::markdown))

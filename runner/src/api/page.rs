@@ -1,7 +1,10 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
-use super::{App, jobs, problem::ApiError, report};
-use crate::web::{content_coding::Coding, pages::Pages};
+use super::{App, approvals, jobs, problem::ApiError, report};
+use crate::{
+    jobs::Role,
+    web::{content_coding::Coding, pages::Pages},
+};
 use axum::{
     extract::{Query, Request, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
@@ -31,6 +34,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     {
         return match job.split_once('/') {
             None if job.is_empty() => jobs_page(&app, request.headers()).await,
+            Some(("approvals", "")) => approvals_page(&app, request.headers()).await,
             Some(("compare", "")) => compare_page(&app, request.uri()).await,
             Some((id, "")) => job_page(&app, id.to_owned()).await,
             None if !job.is_empty() => {
@@ -118,7 +122,7 @@ fn search_file(json: String) -> Response {
 
 /// The list of jobs. Those of others are in it only for requests that may see them.
 async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
-    let jobs = match app.access.authorize_reader(headers).await {
+    let jobs = match app.access.authorize_reader(headers, Role::Read).await {
         Ok(_) => match jobs::newest(app, usize::MAX).await {
             Ok(jobs) => Some(jobs),
             Err(error) => return ApiError::from(error).into_response(),
@@ -126,6 +130,18 @@ async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
         Err(_) => None,
     };
     render(app, |pages| pages.jobs(jobs)).await
+}
+
+/// The jobs that wait for approval. Only operators see them.
+async fn approvals_page(app: &App, headers: &HeaderMap) -> Response {
+    let pending = match app.access.authorize_reader(headers, Role::Operate).await {
+        Ok(_) => match approvals::pending(app).await {
+            Ok(pending) => Some(pending),
+            Err(error) => return ApiError::from(error).into_response(),
+        },
+        Err(_) => None,
+    };
+    render(app, |pages| pages.approvals(pending)).await
 }
 
 /// Jobs side by side: `?job=…&job=…`.

@@ -102,6 +102,11 @@ impl ApiError {
         )
     }
 
+    /// The stable code.
+    pub(crate) fn code(&self) -> &str {
+        &self.problem.code
+    }
+
     /// The HTTP status.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)

@@ -1,6 +1,9 @@
 //! The arguments of a runner, shared by the commands that start one. Each command chooses the data folder.
 
-use crate::jobs::{QueueLimits, Settings, prepare_data_folder};
+use crate::{
+    isolation::PermittedMechanisms,
+    jobs::{QueueLimits, Settings, prepare_data_folder},
+};
 use clap::ValueEnum;
 use hipward_protocol::IsolationLevel;
 use std::{path::PathBuf, time::Duration};
@@ -46,6 +49,9 @@ pub(crate) struct HostArgs {
     /// Newest Landlock ABI to use, 0 for none: simulates older kernels in tests
     #[arg(long, value_name = "ABI", hide = true)]
     newest_landlock: Option<u32>,
+    /// Use no seccomp filter: simulates other kernels in tests
+    #[arg(long, hide = true)]
+    no_seccomp: bool,
 }
 
 /// Who can send code to the runner.
@@ -88,7 +94,10 @@ impl HostArgs {
             minimum_isolation_for_others: self
                 .minimum_isolation
                 .map_or(IsolationLevel::Files, Into::into),
-            newest_landlock: self.newest_landlock,
+            mechanisms: PermittedMechanisms {
+                newest_landlock: self.newest_landlock,
+                no_seccomp: self.no_seccomp,
+            },
         })
     }
 }

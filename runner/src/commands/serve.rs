@@ -7,7 +7,7 @@ use super::{
     token::TokenArgs,
 };
 use crate::{
-    api::AccessConfig,
+    api::{AccessConfig, ProxyAuth},
     connections::ClientLimits,
     jobs::{LocalRunner, Retention, Runner, Store, random_id},
     server::{Server, listen},
@@ -18,11 +18,12 @@ use crate::{
         pages::{Pages, SiteOptions},
     },
 };
+use axum::http::{HeaderName, header};
 use hipward_site::OWN_RUNNER;
 use std::{
     error::Error,
     io::IsTerminal,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
     process::{self, ExitCode},
     time::Duration,
@@ -43,6 +44,15 @@ pub(crate) struct Args {
     /// Run code without a token for all users of this machine, and for no request from a network [default: a token is required, random unless one is passed]
     #[arg(long, conflicts_with = "token_file")]
     no_token: bool,
+    /// Header in which an authenticating proxy sends the name of the user, who may then run code
+    #[arg(long, value_name = "NAME", value_parser = auth_header)]
+    auth_header: Option<HeaderName>,
+    /// Accept that header from this address [default: from this machine]
+    #[arg(long, value_name = "ADDRESS", requires = "auth_header")]
+    trusted_proxy: Vec<IpAddr>,
+    /// User of the proxy who is an operator
+    #[arg(long, value_name = "USER", requires = "auth_header")]
+    auth_operator: Vec<String>,
     /// Also answer requests for this host name, which a proxy forwards
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
@@ -52,6 +62,12 @@ pub(crate) struct Args {
     /// Offer the runner at this address beside this server's own; it must allow this site with --allow-origin; may be repeated
     #[arg(long, value_name = "URL", value_parser = addresses::runner)]
     runner: Vec<String>,
+    /// Run code only after an operator has approved it at /jobs/approvals/; the operator's own code runs at once
+    #[arg(long)]
+    approve: bool,
+    /// Let visitors without a token run the benchmarks of the site's pages, unchanged
+    #[arg(long)]
+    anonymous_benchmarks: bool,
     /// Add a team's own rules (TOML) to the playground
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
@@ -114,6 +130,13 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         token: random.clone().or(configured.filter(|_| !args.no_token)),
         hosts: args.allow_host,
         origins: args.allow_origin,
+        approve: args.approve,
+        anonymous_benchmarks: args.anonymous_benchmarks,
+        proxy: args.auth_header.map(|header| ProxyAuth {
+            header,
+            proxies: args.trusted_proxy,
+            operators: args.auth_operator,
+        }),
     };
     let senders = if random.is_some() && access.is_local(args.bind) {
         Senders::Operator
@@ -146,7 +169,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         );
     }
     let (listener, bound) = listen(args.bind).await?;
-    if !access.is_local(bound) && access.token.is_none() {
+    if !access.is_local(bound) && access.token.is_none() && access.proxy.is_none() {
         tracing::warn!(
             "this server can be reached from a network and has no token, so it runs no code; \
              start it without --no-token to run code for requests with the token"
@@ -188,6 +211,25 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     };
     server.run(listener, stop_requested).await?;
     Ok(())
+}
+
+/// The name of the header with a proxy's user. Headers with another meaning are refused, because the server removes the header
+/// from requests that do not come from the proxy.
+fn auth_header(text: &str) -> Result<HeaderName, String> {
+    let name: HeaderName = text.parse().map_err(|_| "not a header name".to_owned())?;
+    let others = [
+        header::AUTHORIZATION,
+        header::CONTENT_LENGTH,
+        header::CONTENT_TYPE,
+        header::COOKIE,
+        header::HOST,
+        header::ORIGIN,
+        header::TRANSFER_ENCODING,
+    ];
+    if others.contains(&name) {
+        return Err("this header has another meaning; use one such as X-Forwarded-User".to_owned());
+    }
+    Ok(name)
 }
 
 fn log_capabilities(runner: &Runner) {

@@ -1,7 +1,10 @@
 //! `hipward token`: creates, lists and removes the tokens of a team. A running server applies changes at once.
 
 use super::{backup::exit_code, data::DataArgs, host::age};
-use crate::jobs::{Role, Store};
+use crate::{
+    api::is_user_name,
+    jobs::{Role, Store},
+};
 use std::{process::ExitCode, time::Duration};
 
 /// Arguments of `hipward token`.
@@ -94,9 +97,10 @@ fn apply(action: Action) -> Result<String, String> {
 
 /// Names are printed in lists and logs.
 fn name(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
-    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
-        return Err("use up to 64 letters, digits, and - _ . @".to_owned());
+    if !is_user_name(text) {
+        return Err(
+            "use up to 64 letters, digits, and - _ . @ +; `anonymous` is reserved".to_owned(),
+        );
     }
     Ok(text.to_owned())
 }

@@ -31,6 +31,6 @@ pub(crate) use runner::{Refusal, Runner, Settings};
 pub(crate) use scheduler::schedule;
 pub(crate) use startup::LocalRunner;
 pub(crate) use store::{
-    CancelOutcome, NewJob, QueueLimits, RemoveOutcome, Retention, Role, Store, StoreError, back_up,
-    cookie_value, restore,
+    ApprovalOutcome, CancelOutcome, NewJob, Pending, QueueLimits, RemoveOutcome, Retention, Role,
+    Store, StoreError, back_up, cookie_value, restore,
 };

@@ -9,9 +9,14 @@ use super::{
     store::{Lease, Store},
     worker::{RunOutcome, Worker},
 };
-use crate::shutdown::Shutdown;
-use hipward_protocol::{Device, Vendor};
-use std::{io, sync::Arc, time::Duration};
+use crate::{devices, shutdown::Shutdown};
+use hipward_protocol::{Device, EventBody, Measurement, Vendor};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::{task::JoinSet, time::sleep};
 
 /// Delay after a worker could not be started, so that a broken host is not overloaded.
@@ -19,6 +24,11 @@ const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// Consecutive workers of a device that may fail to start their job before a job fails with the reason.
 const MAX_NOT_STARTED: u32 = 3;
+/// Load in percent up to which a GPU is idle.
+const IDLE_LOAD: u32 = 10;
+/// Time for which a job waits for another program on its GPU. After that it runs with a warning.
+const MAX_IDLE_WAIT: Duration = Duration::from_secs(60);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of the check for lost jobs. A job is lost when two checks in a row find it running nowhere.
 const LOST_JOB_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -30,10 +40,12 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
         shutdown.clone(),
     ));
     let mut loops = JoinSet::new();
-    let devices = runner.devices();
-    let gpus = devices.iter().any(|device| device.vendor != Vendor::Cpu);
-    for (slot, device) in devices.into_iter().enumerate() {
+    let all = runner.devices();
+    let gpus = all.iter().any(|device| device.vendor != Vendor::Cpu);
+    for (slot, device) in all.into_iter().enumerate() {
+        let load = devices::load_file(Path::new("/sys"), &device, |name| env::var(name).ok());
         let device_loop = DeviceLoop {
+            load,
             runner: runner.clone(),
             store: store.clone(),
             shutdown: shutdown.clone(),
@@ -101,6 +113,8 @@ struct DeviceLoop {
     not_started: u32,
     /// Whether this device runs jobs that name no device.
     unassigned: bool,
+    /// The file with the load of the device, where its driver has one.
+    load: Option<PathBuf>,
 }
 
 impl DeviceLoop {
@@ -153,18 +167,28 @@ impl DeviceLoop {
     async fn run_next_job(&mut self, mut worker: Worker) {
         let mut queue = self.runner.activity.watch_queue();
         let mut shutdown = self.shutdown.clone();
-        let lease = loop {
+        let (lease, load, permit) = loop {
             queue.mark_unchanged();
             if worker.is_dead() {
                 tracing::warn!("an idle worker for {} died", self.device.id);
                 worker.end().await;
                 return;
             }
-            // A server that is stopping leases no job.
-            if !shutdown.is_requested()
-                && let Some(lease) = self.claim().await
-            {
-                break lease;
+            let has_work = self.has_work().await;
+            if has_work {
+                let permit = tokio::select! {
+                    permit = self.runner.activity.timing_permit(&self.device) => Some(permit),
+                    () = shutdown.requested() => None,
+                };
+                let load = self.wait_until_idle().await;
+                // The worker may have died meanwhile. A server that is stopping leases no job.
+                if let Some(permit) = permit
+                    && !worker.is_dead()
+                    && !shutdown.is_requested()
+                    && let Some(lease) = self.claim().await
+                {
+                    break (lease, load, permit);
+                }
             }
             tokio::select! {
                 biased;
@@ -179,6 +203,8 @@ impl DeviceLoop {
                     return;
                 }
                 _ = queue.changed() => {}
+                // The lease failed: the disk may be full for a while, and nothing announces that it no longer is.
+                () = sleep(RETRY_DELAY), if has_work => {}
             }
         };
         let running = self.runner.activity.started(&lease.job, &self.device);
@@ -192,6 +218,9 @@ impl DeviceLoop {
             worker.end().await;
             return;
         }
+        if let Some(percent) = load {
+            self.warn_of_load(&lease, percent).await;
+        }
         let settings = &self.runner.settings;
         let run = worker.run(
             &self.store,
@@ -203,6 +232,7 @@ impl DeviceLoop {
         );
         let outcome = run.await;
         drop(running);
+        drop(permit);
         match outcome {
             RunOutcome::Finished => self.not_started = 0,
             RunOutcome::Interrupted => {}
@@ -216,6 +246,48 @@ impl DeviceLoop {
             self.not_started = 0;
             let error = io::Error::other("workers start but do not answer");
             self.fail_next_job(&error).await;
+        }
+    }
+
+    /// Whether a job waits for this device. True if the store cannot be read; the lease then reports the error.
+    async fn has_work(&self) -> bool {
+        let (device, unassigned) = (self.device.id.clone(), self.unassigned);
+        let has_work = self
+            .store
+            .with(move |store| store.has_work(&device, unassigned));
+        has_work.await.unwrap_or(true)
+    }
+
+    /// Waits until no other program uses the device, at most [`MAX_IDLE_WAIT`]. Returns the load in percent if it is still used.
+    async fn wait_until_idle(&self) -> Option<u32> {
+        let file = self.load.as_ref()?;
+        let mut shutdown = self.shutdown.clone();
+        let start = Instant::now();
+        loop {
+            let percent = devices::load(file).await.filter(|&load| load > IDLE_LOAD)?;
+            if start.elapsed() > MAX_IDLE_WAIT {
+                return Some(percent);
+            }
+            tokio::select! {
+                () = sleep(IDLE_CHECK_INTERVAL) => {}
+                () = shutdown.requested() => return None,
+            }
+        }
+    }
+
+    /// Adds a warning to the result of a job on a device that another program uses.
+    async fn warn_of_load(&self, lease: &Lease, percent: u32) {
+        let warning = EventBody::Measured(Measurement::Warning {
+            text: format!(
+                "Another program used this GPU ({percent} % busy) before the job started, so the times may be too long."
+            ),
+        });
+        let (lease, job) = (lease.clone(), lease.job.clone());
+        let stored = self
+            .store
+            .with(move |store| store.append(&lease, &[warning]));
+        if let Err(error) = stored.await {
+            tracing::warn!(job, "cannot store a warning: {error}");
         }
     }
 

@@ -4,13 +4,14 @@ use super::{assets, rendered_page::RenderedPage};
 use crate::{
     config::{ConfigError, LoadedRules, load_rules},
     exercise::Exercises,
+    jobs::Pending,
 };
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hipward_site::{
-    Assets, AssetsError, Content, ContentError, ContentErrors, FooterLinks, JobPage, Ops, PageData,
-    Route, Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page,
-    search,
+    ApprovalPage, Assets, AssetsError, Content, ContentError, ContentErrors, FooterLinks, JobPage,
+    Ops, PageData, Route, Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors,
+    render_page, search,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
@@ -248,7 +249,7 @@ impl Pages {
     /// The canonical path of the page at a path, if it is not a job's page.
     pub(crate) fn canonical_path(&self, path: &str) -> Option<String> {
         match self.site.resolve(path)? {
-            Route::Compare | Route::Job(_) | Route::NotFound => None,
+            Route::Approvals | Route::Compare | Route::Job(_) | Route::NotFound => None,
             route => Some(route.path()),
         }
     }
@@ -294,6 +295,22 @@ impl Pages {
     /// The list of jobs. `jobs` is None for a request that may not see the jobs of others.
     pub(crate) fn jobs(&self, jobs: Option<Vec<ListedJob>>) -> String {
         render_page(&self.site, &Route::Jobs, &PageData::Jobs(jobs))
+    }
+
+    /// The jobs that wait for approval. `pending` is None for a request that may not see them.
+    pub(crate) fn approvals(&self, pending: Option<Vec<Pending>>) -> String {
+        let approval = |pending: Pending| ApprovalPage {
+            pending: pending.job,
+            code: pending.code,
+            approved_code: pending.approved_code,
+        };
+        let jobs = pending.map(|pending| pending.into_iter().map(approval).collect());
+        render_page(&self.site, &Route::Approvals, &PageData::Approvals(jobs))
+    }
+
+    /// Whether code is a benchmark of a page of the site.
+    pub(crate) fn is_benchmark(&self, code: &str) -> bool {
+        self.site.is_benchmark(code)
     }
 
     /// Jobs side by side.

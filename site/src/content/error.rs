@@ -120,6 +120,11 @@ pub enum Mistake {
         "the exercise has {0} hints; write 3 [[hint]] tables: a question, the idea, and the line with one gap"
     )]
     Hints(usize),
+    /// A link that is not to a page.
+    #[error(
+        "the link `{0}` is not to a page; use https, http, mailto, or a path such as `/learn/`"
+    )]
+    LinkScheme(String),
     /// A formula that cannot be converted.
     #[error("the formula cannot be converted ({0}); write a literal dollar sign as `\\$`")]
     Math(String),

@@ -144,6 +144,7 @@ fn scripts(route: &Route) -> &'static [&'static str] {
         | Route::Isa
         | Route::Benchmark
         | Route::Jobs
+        | Route::Approvals
         | Route::Compare
         | Route::RemoteJob
         | Route::Job(_) => &["boot.js", "interactive.js"],
@@ -206,7 +207,12 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
             "Benchmark",
             matches!(
                 route,
-                Route::Benchmark | Route::Jobs | Route::Compare | Route::RemoteJob | Route::Job(_)
+                Route::Benchmark
+                    | Route::Jobs
+                    | Route::Approvals
+                    | Route::Compare
+                    | Route::RemoteJob
+                    | Route::Job(_)
             ),
         ),
         (

@@ -19,7 +19,7 @@ use crate::{
     isolation::Host,
     python::{PackageError, unpack},
 };
-use hipward_protocol::{Capabilities, Device, Isolation, Variant};
+use hipward_protocol::{Capabilities, Device, Isolation, Missing, Variant};
 use std::{io, path::Path};
 
 /// The local runner.
@@ -32,6 +32,8 @@ pub(crate) struct Runner {
     isolation: Isolation,
     python: Result<Python, Refusal>,
     sandboxes: Sandboxes,
+    /// An AMD GPU that PyTorch does not see. Found once, because the search reads many files.
+    unused_gpu: Option<Missing>,
 }
 
 impl Runner {
@@ -60,6 +62,7 @@ impl Runner {
             }
         }
         Ok(Runner {
+            unused_gpu: unused_gpu(&python),
             settings,
             activity: Activity::default(),
             isolation: sandboxes.isolation(),
@@ -86,11 +89,13 @@ impl Runner {
     /// A runner that accepts no job.
     fn refusing(settings: Settings, host: Host, refusal: Refusal) -> Self {
         let sandboxes = Sandboxes::new(host, 0, &settings.data);
+        let python = Err(refusal);
         Runner {
+            unused_gpu: unused_gpu(&python),
             settings,
             activity: Activity::default(),
             isolation: sandboxes.isolation(),
-            python: Err(refusal),
+            python,
             sandboxes,
         }
     }
@@ -166,7 +171,7 @@ impl Runner {
                 .refusal()
                 .map(|refusal| refusal.missing.clone())
                 .into_iter()
-                .chain(devices::unused_amd_gpu(Path::new("/sys"), &self.devices()))
+                .chain(self.unused_gpu.clone())
                 .collect(),
         }
     }
@@ -193,4 +198,10 @@ impl Runner {
         self.sandboxes
             .prepare(&self.settings, python, slot, gpu, module)
     }
+}
+
+/// The AMD GPU that the kernel lists and this Python does not see, if there is one.
+fn unused_gpu(python: &Result<Python, Refusal>) -> Option<Missing> {
+    let devices = python.as_ref().map_or(&[][..], |python| &python.devices);
+    devices::unused_amd_gpu(Path::new("/sys"), devices)
 }

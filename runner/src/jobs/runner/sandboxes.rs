@@ -37,7 +37,12 @@ impl Sandboxes {
     /// Sandboxes for up to `slots` workers at a time. 0 for a host that runs no job.
     pub(super) fn new(host: Host, slots: usize, data: &Path) -> Self {
         let users = if host.root && slots > 0 {
-            ReservedUid::reserve(slots)
+            ReservedUid::reserve(slots).unwrap_or_else(|error| {
+                tracing::error!(
+                    "no user ids can be reserved for jobs, so no job runs: /run/hipward/users: {error}"
+                );
+                Vec::new()
+            })
         } else {
             Vec::new()
         };

@@ -1,7 +1,7 @@
 //! Errors of the store.
 
 use super::schema;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use std::path::PathBuf;
 
 /// Errors of the store.
@@ -137,6 +137,14 @@ impl From<rusqlite::Error> for StoreError {
                 StoreError::damaged(error.to_string())
             }
             Some(ErrorCode::DiskFull) => StoreError::DiskFull,
+            // The index of the write-ahead log could not grow.
+            Some(ErrorCode::SystemIoFailure)
+                if error
+                    .sqlite_error()
+                    .is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE) =>
+            {
+                StoreError::DiskFull
+            }
             Some(ErrorCode::ReadOnly) => StoreError::ReadOnly,
             _ => StoreError::Database(error),
         }

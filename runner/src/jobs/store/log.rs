@@ -131,12 +131,14 @@ pub(super) fn position(connection: &Connection, job: &str) -> Result<usize> {
 /// The new state of a job after an event, if the event changes it.
 fn state_after(body: &EventBody) -> Option<JobState> {
     match body {
+        EventBody::AwaitingApproval => Some(JobState::AwaitingApproval),
         EventBody::Queued { .. } => Some(JobState::Queued),
         EventBody::Leased { .. } => Some(JobState::Running),
         EventBody::Done => Some(JobState::Done),
         EventBody::Failed(_) => Some(JobState::Failed),
         EventBody::Cancelled => Some(JobState::Cancelled),
-        EventBody::Measured(_)
+        EventBody::Approved
+        | EventBody::Measured(_)
         | EventBody::VariantDone { .. }
         | EventBody::Log { .. }
         | EventBody::Verdict(_) => None,
@@ -144,7 +146,7 @@ fn state_after(body: &EventBody) -> Option<JobState> {
 }
 
 /// The stored name of an enum's value, which is its name in the API.
-fn stored_name(value: &impl Serialize) -> Result<String> {
+pub(super) fn stored_name(value: &impl Serialize) -> Result<String> {
     let quoted = serde_json::to_string(value)?;
     Ok(quoted.trim_matches('"').to_owned())
 }

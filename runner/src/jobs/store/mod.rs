@@ -1,6 +1,7 @@
 //! The durable store: jobs and their event logs in SQLite, and notifications of new events. The
 //! event log is authoritative; a job's row is derived from its events.
 
+mod approval;
 mod backup;
 mod error;
 mod log;
@@ -12,6 +13,7 @@ mod schema;
 mod tests;
 mod tokens;
 
+pub(crate) use approval::{ApprovalOutcome, Pending};
 pub(crate) use backup::{back_up, restore};
 pub(crate) use error::StoreError;
 pub(crate) use removal::{RemoveOutcome, Retention};
@@ -107,6 +109,8 @@ pub(crate) struct NewJob {
     pub(crate) device: Option<String>,
     /// The name of the token that submitted it. None for the operator's own token.
     pub(crate) owner: Option<String>,
+    /// Whether its code must be approved before it runs, unless it was approved before.
+    pub(crate) needs_approval: bool,
 }
 
 /// The right to run one attempt of a job and to write to its event log meanwhile.
@@ -161,7 +165,7 @@ impl Store {
         }
     }
 
-    /// Queues a job, unless as many jobs as the limits permit are waiting already.
+    /// Queues a job, or stores it for approval, unless as many jobs as the limits permit are waiting already.
     pub(crate) fn submit(
         &self,
         job: &NewJob,
@@ -172,17 +176,20 @@ impl Store {
         let variants = serde_json::to_string(&job.variants)?;
         self.check_damage()?;
         self.change(|tx, log| {
+            let waits = job.needs_approval && !approval::is_approved(tx, &job.code_sha256)?;
+            let state = if waits { JobState::AwaitingApproval } else { JobState::Queued };
+            let state = log::stored_name(&state)?;
             let waiting: i64 = tx
-                .prepare_cached("select count(*) from jobs where state = 'queued'")?
-                .query_row([], |row| row.get(0))?;
+                .prepare_cached("select count(*) from jobs where state = ?1")?
+                .query_row([&state], |row| row.get(0))?;
             let waiting = usize::try_from(waiting).unwrap_or(0);
             if waiting >= limits.total {
                 return Err(StoreError::QueueFull { waiting });
             }
             if let Some(owner) = &job.owner {
                 let own: i64 = tx
-                    .prepare_cached("select count(*) from jobs where state = 'queued' and owner = ?1")?
-                    .query_row([owner], |row| row.get(0))?;
+                    .prepare_cached("select count(*) from jobs where state = ?1 and owner = ?2")?
+                    .query_row([&state, owner], |row| row.get(0))?;
                 let waiting = usize::try_from(own).unwrap_or(0);
                 if waiting >= limits.per_owner {
                     return Err(StoreError::OwnerQueueFull { waiting });
@@ -190,14 +197,18 @@ impl Store {
             }
             tx.execute(
                 "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at)
-                 values (:id, :title, :code, :sha, :variants, :device, :owner, 'queued', :now)",
+                 values (:id, :title, :code, :sha, :variants, :device, :owner, :state, :now)",
                 named_params! {
                     ":id": id, ":title": job.title, ":code": job.code, ":sha": job.code_sha256,
-                    ":variants": variants, ":device": job.device, ":owner": job.owner, ":now": now(),
+                    ":variants": variants, ":device": job.device, ":owner": job.owner, ":state": state, ":now": now(),
                 },
             )?;
-            log.queue(tx, &id, 0, None)?;
-            // In the same transaction, before a device can lease the job: the returned summary is always `queued`.
+            if waits {
+                log.add(tx, &id, 0, &EventBody::AwaitingApproval)?;
+            } else {
+                log.queue(tx, &id, 0, None)?;
+            }
+            // In the same transaction, before a device can lease the job: the returned summary never is `running`.
             summary(tx, &id)?.ok_or(StoreError::Fenced)
         })
     }

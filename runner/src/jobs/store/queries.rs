@@ -42,6 +42,16 @@ impl Store {
         Ok(jobs.into_iter().map(|(job, _)| job).collect())
     }
 
+    /// Whether a job waits that [`claim`](Store::claim) would lease to this device.
+    pub(crate) fn has_work(&self, device: &str, unassigned: bool) -> Result<bool> {
+        Ok(self
+            .reader()
+            .prepare_cached(
+                "select 1 from jobs where state = 'queued' and (device = ?1 or (device is null and ?2)) limit 1",
+            )?
+            .exists(params![device, unassigned])?)
+    }
+
     /// The number of queued jobs ahead of a queued job. None if it is not queued.
     pub(crate) fn position(&self, id: &str) -> Result<Option<usize>> {
         Ok(self.summary(id)?.and_then(|summary| summary.position))

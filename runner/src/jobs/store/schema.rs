@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The statements that lead from each version to the next, the first from an empty database to version 1. Released entries
 /// never change: a change of the tables is a new entry. Each runs in one transaction, together with the new version number.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// The version that this program reads and writes.
 pub(super) const VERSION: usize = MIGRATIONS.len();
@@ -58,6 +58,17 @@ create table tokens (
     created_at text not null,
     expires_at text
 ) strict;
+";
+
+/// Adds the hashes of approved code.
+const VERSION_3: &str = "
+create table approvals (
+    number      integer primary key autoincrement,
+    code_sha256 text not null unique,
+    approved_at text not null,
+    approved_by text
+) strict;
+create index jobs_by_code on jobs (code_sha256);
 ";
 
 // The columns of `jobs`: `number` is the order of the queue. `attempt` counts leases and fences off earlier ones. `begun` is the

@@ -24,6 +24,7 @@ fn job() -> NewJob {
         variants: vec![VariantId::EAGER],
         device: None,
         owner: None,
+        needs_approval: false,
     }
 }
 
