@@ -73,7 +73,6 @@ pub(crate) async fn approve(
         .with(move |store| store.approve(&job, name.as_deref()))
         .await?;
     check(outcome)?;
-    app.runner.settled().await.activity.queue_changed();
     summary(&app, id).await
 }
 

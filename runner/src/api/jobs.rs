@@ -3,6 +3,7 @@
 use super::{
     App,
     access_control::Identity,
+    hosts::Fleet,
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
@@ -58,7 +59,10 @@ pub(crate) async fn submit(
 ) -> ApiResult<Response> {
     app.access.precheck_job(&headers).await?;
     let runner = app.runner.settled().await;
-    let job = parse(&runner, &headers, &read(&app, body).await?)?;
+    let body = read(&app, body).await?;
+    let fleet = Fleet::now(&app, &runner).await?;
+    let can_run = fleet.has_hosts() || runner.refusal().is_none();
+    let job = parse(&fleet, can_run, &headers, &body)?;
     let is_site_benchmark = app.pages.current().is_benchmark(&job.code);
     let identity = app
         .access
@@ -69,7 +73,10 @@ pub(crate) async fn submit(
         owner: identity.name.clone(),
         ..job
     };
-    check_runner(refusal(&runner, &identity).as_ref())?;
+    // A runner that refuses the code of some senders would still run a job that another host has not leased before.
+    if runner.refusal().is_none() || !fleet.has_hosts() {
+        check_runner(refusal(&runner, &identity).as_ref())?;
+    }
     let mut limits = runner.settings.queue_limits;
     if identity.is_anonymous() {
         limits.per_owner = limits.per_owner.min(MAX_ANONYMOUS);
@@ -78,7 +85,6 @@ pub(crate) async fn submit(
         .store
         .with(move |store| store.submit(&job, limits))
         .await?;
-    runner.activity.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
     let mut response = (StatusCode::ACCEPTED, Json(summary)).into_response();
     if let Some(location) = location {
@@ -209,7 +215,6 @@ pub(crate) async fn cancel(
     if was_active {
         let runner = app.runner.settled().await;
         runner.activity.stop(&id);
-        runner.activity.queue_changed();
     }
     if permanently {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -346,7 +351,7 @@ pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     Ok(())
 }
 
-fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
+fn parse(fleet: &Fleet, can_run: bool, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
     check_json(headers)?;
     let submitted = object(body).map_err(|error| {
         ApiError::bad_request(
@@ -377,13 +382,16 @@ fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob>
             "Choose a shorter one.",
         ));
     }
-    let variants = variants(&submitted.variants, runner.variants())?;
-    let devices = runner.devices();
+    let variants = variants(&submitted.variants, &fleet.variants)?;
     if let Some(wanted) = &submitted.device
-        && runner.refusal().is_none()
-        && !devices.iter().any(|device| device.id == *wanted)
+        && can_run
+        && !fleet.devices.iter().any(|device| device.id == *wanted)
     {
-        let known: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();
+        let known: Vec<&str> = fleet
+            .devices
+            .iter()
+            .map(|device| device.id.as_str())
+            .collect();
         return Err(ApiError::bad_request(
             "unknown-device",
             "Unknown device",

@@ -12,6 +12,7 @@ mod entity_tag;
 mod events;
 mod exercises;
 mod health;
+mod hosts;
 mod job_id;
 mod jobs;
 mod metrics;
@@ -125,6 +126,12 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rules::list))
         .routes(routes!(compile::compile))
         .routes(routes!(exercises::judge))
+        .routes(routes!(hosts::report))
+        .routes(routes!(hosts::wait))
+        .routes(routes!(hosts::claim))
+        .routes(routes!(hosts::append))
+        .routes(routes!(hosts::renew))
+        .routes(routes!(hosts::hand_back))
         .routes(routes!(devices::list))
         .routes(routes!(capabilities::show))
         .routes(routes!(openapi::show))

@@ -20,7 +20,7 @@ use utoipa::{
     info(
         title = "Hipward",
         version = "1",
-        description = "Benchmarks PyTorch snippets on the devices of one host. Job ids cannot be guessed. \
+        description = "Benchmarks PyTorch snippets on the devices of this server and of the hosts that have joined it. Job ids cannot be guessed. \
             Requests that run or cancel code need the server's token, unless it was started with --no-token."
     ),
     components(schemas(Event, Problem)),
@@ -239,7 +239,7 @@ mod tests {
     fn every_operation_describes_its_problems() {
         let document = document();
         let paths = document["paths"].as_object().expect("paths");
-        assert_eq!(paths.len(), 18);
+        assert_eq!(paths.len(), 24);
         for (path, item) in paths {
             for (method, operation) in item.as_object().expect("a path item") {
                 assert!(operation["summary"].is_string(), "{method} {path}");

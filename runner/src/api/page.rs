@@ -1,6 +1,6 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
-use super::{App, approvals, jobs, problem::ApiError, report};
+use super::{App, approvals, hosts, jobs, problem::ApiError, report};
 use crate::{
     jobs::Role,
     web::{content_coding::Coding, pages::Pages},
@@ -59,7 +59,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
 /// A page that is the same for all clients. It is rendered and compressed once.
 async fn site_page(app: &App, pages: Arc<Pages>, path: String, headers: &HeaderMap) -> Response {
     let capabilities = if pages.needs_runner(&path) {
-        Some(app.runner.settled().await.capabilities())
+        Some(hosts::capabilities(app).await)
     } else {
         None
     };

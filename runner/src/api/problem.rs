@@ -127,9 +127,10 @@ impl From<StoreError> for ApiError {
         tracing::error!("{error}");
         let status = match error {
             // A state of the host, which its operator can change.
-            StoreError::Damaged { .. } | StoreError::DiskFull | StoreError::ReadOnly => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            StoreError::Damaged { .. }
+            | StoreError::DiskFull
+            | StoreError::ReadOnly
+            | StoreError::Unreachable { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(

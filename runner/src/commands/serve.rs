@@ -2,6 +2,7 @@
 
 use super::{
     data::DataArgs,
+    database::DatabaseArgs,
     host::{HostArgs, Senders, age, bytes, seconds},
     link_args::LinkArgs,
     token::TokenArgs,
@@ -9,7 +10,7 @@ use super::{
 use crate::{
     api::{AccessConfig, ProxyAuth},
     connections::ClientLimits,
-    jobs::{LocalRunner, Retention, Runner, Store, random_id},
+    jobs::{LocalRunner, Retention, Runner, Store, lock_data_folder, random_id},
     server::{Server, listen},
     shutdown::Interrupts,
     web::{
@@ -28,6 +29,7 @@ use std::{
     process::{self, ExitCode},
     time::Duration,
 };
+use tokio::task::spawn_blocking;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Arguments of `hipward serve`.
@@ -56,6 +58,9 @@ pub(crate) struct Args {
     /// Also answer requests for this host name, which a proxy forwards
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
+    /// Run no jobs on this machine; hosts join with `hipward worker`
+    #[arg(long)]
+    no_runner: bool,
     /// Also answer requests that pages of this origin send, such as https://wiki.example; may be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = addresses::origin)]
     allow_origin: Vec<String>,
@@ -92,6 +97,8 @@ pub(crate) struct Args {
     request_timeout: Duration,
     #[command(flatten)]
     data: DataArgs,
+    #[command(flatten)]
+    database: DatabaseArgs,
     #[command(flatten)]
     host: HostArgs,
 }
@@ -159,8 +166,22 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         Some(folder) => LivePages::watch(folder, &options)?,
         None => LivePages::fixed(Pages::load(None, &options)?),
     };
-    let store = Store::open(&settings.data)?;
-    let recovered = store.recover()?;
+    let database = args.database.url()?;
+    if database.is_some() && args.retention_size.is_some() {
+        return Err("--retention-size is for the database in the data folder; use --retention with --database".into());
+    }
+    let folder = settings.data.clone();
+    // Two servers must not use the same folders for workers.
+    let _lock = match database {
+        Some(_) => Some(lock_data_folder(&folder)?),
+        None => None,
+    };
+    let opened = spawn_blocking(move || match database {
+        Some(url) => Store::connect(&url),
+        None => Store::open(&folder),
+    });
+    let store = opened.await??;
+    let recovered = store.with(Store::recover).await?;
     if recovered.queued + recovered.failed > 0 {
         tracing::info!(
             "interrupted by the last stop: {} jobs run again, {} failed",
@@ -182,7 +203,10 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         Some(token) => println!("Hipward is at http://{bound}/?token={token}"),
         None => println!("Hipward is at http://{bound}/"),
     }
-    let runner = LocalRunner::start(settings, log_capabilities);
+    let runner = match args.no_runner {
+        true => LocalRunner::ready(Runner::absent(settings)),
+        false => LocalRunner::start(settings, log_capabilities),
+    };
     let stop_requested = async move {
         interrupts.next().await;
         tracing::info!(

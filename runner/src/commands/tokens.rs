@@ -1,10 +1,7 @@
 //! `hipward token`: creates, lists and removes the tokens of a team. A running server applies changes at once.
 
-use super::{backup::exit_code, data::DataArgs, host::age};
-use crate::{
-    api::is_user_name,
-    jobs::{Role, Store},
-};
+use super::{backup::exit_code, data::DataArgs, database::DatabaseArgs, host::age};
+use crate::{api::is_user_name, jobs::Role};
 use std::{process::ExitCode, time::Duration};
 
 /// Arguments of `hipward token`.
@@ -29,11 +26,15 @@ enum Action {
         expires: Option<Duration>,
         #[command(flatten)]
         data: DataArgs,
+        #[command(flatten)]
+        database: DatabaseArgs,
     },
     /// List the tokens
     List {
         #[command(flatten)]
         data: DataArgs,
+        #[command(flatten)]
+        database: DatabaseArgs,
     },
     /// Remove a token, which is invalid from then on; its jobs stay
     Remove {
@@ -41,6 +42,8 @@ enum Action {
         name: String,
         #[command(flatten)]
         data: DataArgs,
+        #[command(flatten)]
+        database: DatabaseArgs,
     },
 }
 
@@ -50,21 +53,20 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn apply(action: Action) -> Result<String, String> {
-    let open = |data: DataArgs| {
-        let data = data.prepared_folder()?;
-        Store::open_beside_server(&data).map_err(|error| error.to_string())
-    };
     match action {
         Action::Add {
             name,
             role,
             expires,
             data,
-        } => open(data)?
+            database,
+        } => database
+            .open_beside_server(data)?
             .add_token(&name, role, expires)
             .map_err(|error| error.to_string()),
-        Action::List { data } => {
-            let tokens = open(data)?.tokens().map_err(|error| error.to_string())?;
+        Action::List { data, database } => {
+            let tokens = database.open_beside_server(data)?.tokens();
+            let tokens = tokens.map_err(|error| error.to_string())?;
             if tokens.is_empty() {
                 return Ok("no tokens; `hipward token add NAME` creates one".to_owned());
             }
@@ -83,8 +85,12 @@ fn apply(action: Action) -> Result<String, String> {
             });
             Ok(lines.collect::<Vec<_>>().join("\n"))
         }
-        Action::Remove { name, data } => {
-            let removed = open(data)?.remove_token(&name);
+        Action::Remove {
+            name,
+            data,
+            database,
+        } => {
+            let removed = database.open_beside_server(data)?.remove_token(&name);
             match removed.map_err(|error| error.to_string())? {
                 true => Ok(format!("{name} is removed")),
                 false => Err(format!(

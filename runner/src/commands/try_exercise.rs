@@ -2,7 +2,7 @@
 
 use super::temporary_folder::TemporaryFolder;
 use crate::{
-    TOKEN_VARIABLE,
+    DATABASE_VARIABLE, TOKEN_VARIABLE,
     exercise::{Exercise, Exercises},
     python,
     web::pages::content_files,
@@ -175,7 +175,8 @@ fn judge(
         .arg(file)
         .env("PYTHONPATH", &package)
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env_remove(TOKEN_VARIABLE);
+        .env_remove(TOKEN_VARIABLE)
+        .env_remove(DATABASE_VARIABLE);
     if let Some((variable, path)) = python::emulator() {
         command.env(variable, path);
     }

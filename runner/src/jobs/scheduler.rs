@@ -6,8 +6,9 @@ use super::{
     failure_messages,
     persist::persist,
     runner::Runner,
-    store::{Lease, Store},
-    worker::{RunOutcome, Worker},
+    store::{Lease, Store, StoreError},
+    work_source::WorkSource,
+    worker::{RunOutcome, Task, Worker},
 };
 use crate::{devices, shutdown::Shutdown};
 use hipward_protocol::{Device, EventBody, Measurement, Vendor};
@@ -32,13 +33,19 @@ const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of the check for lost jobs. A job is lost when two checks in a row find it running nowhere.
 const LOST_JOB_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Runs jobs on every device until the server stops. Jobs in progress are then queued again.
+/// Runs the jobs of this server's store on every device until the server stops. Jobs in progress are then queued again.
 pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdown) {
     let looking = tokio::spawn(recover_lost_jobs(
         runner.clone(),
         store.clone(),
         shutdown.clone(),
     ));
+    run_jobs(runner, Arc::new(store), shutdown).await;
+    let _ = looking.await;
+}
+
+/// Runs the jobs of a source on every device until the server stops. Jobs in progress are then queued again.
+pub(crate) async fn run_jobs(runner: Arc<Runner>, source: Arc<dyn WorkSource>, shutdown: Shutdown) {
     let mut loops = JoinSet::new();
     let all = runner.devices();
     let gpus = all.iter().any(|device| device.vendor != Vendor::Cpu);
@@ -47,7 +54,7 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
         let device_loop = DeviceLoop {
             load,
             runner: runner.clone(),
-            store: store.clone(),
+            source: source.clone(),
             shutdown: shutdown.clone(),
             slot,
             not_started: 0,
@@ -63,7 +70,6 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
             runner.activity.device_lost();
         }
     }
-    let _ = looking.await;
 }
 
 /// Requeues or fails jobs that are stored as running and run nowhere: the loop of their device has failed, or their end could not
@@ -99,13 +105,12 @@ async fn recover_lost_jobs(runner: Arc<Runner>, store: Store, mut shutdown: Shut
             Ok(_) => tracing::warn!("recovered jobs that ran nowhere: {}", lost.join(", ")),
             Err(error) => tracing::error!("cannot recover jobs that run nowhere: {error}"),
         }
-        runner.activity.queue_changed();
     }
 }
 
 struct DeviceLoop {
     runner: Arc<Runner>,
-    store: Store,
+    source: Arc<dyn WorkSource>,
     shutdown: Shutdown,
     slot: usize,
     device: Device,
@@ -165,7 +170,7 @@ impl DeviceLoop {
     }
 
     async fn run_next_job(&mut self, mut worker: Worker) {
-        let mut queue = self.runner.activity.watch_queue();
+        let mut queue = self.source.watch_queue();
         let mut shutdown = self.shutdown.clone();
         let (lease, load, permit) = loop {
             queue.mark_unchanged();
@@ -218,16 +223,16 @@ impl DeviceLoop {
             worker.end().await;
             return;
         }
-        if let Some(percent) = load {
-            self.warn_of_load(&lease, percent).await;
-        }
         let settings = &self.runner.settings;
         let run = worker.run(
-            &self.store,
+            &self.source,
             settings,
-            &lease,
-            &self.device,
-            &running.stop,
+            Task {
+                lease: &lease,
+                device: &self.device,
+                warning: load.map(load_warning),
+                stop: &running.stop,
+            },
             &mut shutdown,
         );
         let outcome = run.await;
@@ -240,7 +245,6 @@ impl DeviceLoop {
         }
         if outcome != RunOutcome::Finished {
             tracing::info!(job = lease.job, "queued again");
-            self.runner.activity.queue_changed();
         }
         if self.not_started >= MAX_NOT_STARTED {
             self.not_started = 0;
@@ -249,13 +253,10 @@ impl DeviceLoop {
         }
     }
 
-    /// Whether a job waits for this device. True if the store cannot be read; the lease then reports the error.
+    /// Whether a job waits for this device. True if the source does not answer; the lease then reports the error.
     async fn has_work(&self) -> bool {
-        let (device, unassigned) = (self.device.id.clone(), self.unassigned);
-        let has_work = self
-            .store
-            .with(move |store| store.has_work(&device, unassigned));
-        has_work.await.unwrap_or(true)
+        let has_work = self.source.has_work(&self.device, self.unassigned).await;
+        has_work.unwrap_or(true)
     }
 
     /// Waits until no other program uses the device, at most [`MAX_IDLE_WAIT`]. Returns the load in percent if it is still used.
@@ -275,47 +276,26 @@ impl DeviceLoop {
         }
     }
 
-    /// Adds a warning to the result of a job on a device that another program uses.
-    async fn warn_of_load(&self, lease: &Lease, percent: u32) {
-        let warning = EventBody::Measured(Measurement::Warning {
-            text: format!(
-                "Another program used this GPU ({percent} % busy) before the job started, so the times may be too long."
-            ),
-        });
-        let (lease, job) = (lease.clone(), lease.job.clone());
-        let stored = self
-            .store
-            .with(move |store| store.append(&lease, &[warning]));
-        if let Err(error) = stored.await {
-            tracing::warn!(job, "cannot store a warning: {error}");
-        }
-    }
-
     /// Whether the job was cancelled between its lease and the moment it could be stopped.
     async fn has_ended(&self, lease: &Lease) -> bool {
-        let job = lease.job.clone();
-        let summary = self.store.with(move |store| store.summary(&job)).await;
-        matches!(summary, Ok(Some(summary)) if summary.state.is_final())
+        let renewed = self.source.renew(lease).await;
+        matches!(renewed, Err(StoreError::Fenced))
     }
 
     /// Fails the next job, because without workers it would wait for ever.
     async fn fail_next_job(&mut self, error: &io::Error) {
         if let Some(lease) = self.claim().await {
             let failed = failure_messages::no_worker(&error.to_string());
-            let job = lease.job.clone();
-            persist(&self.store, &mut self.shutdown, &job, move |store| {
-                store.append(&lease, std::slice::from_ref(&failed))
+            let source = self.source.as_ref();
+            persist(&mut self.shutdown, &lease.job, || {
+                source.append(&lease, 0, vec![failed.clone()])
             })
             .await;
         }
     }
 
     async fn claim(&self) -> Option<Lease> {
-        let (device, unassigned) = (self.device.clone(), self.unassigned);
-        let claim = self
-            .store
-            .with(move |store| store.claim(&device, unassigned));
-        match claim.await {
+        match self.source.claim(&self.device, self.unassigned).await {
             Ok(lease) => lease,
             Err(error) => {
                 tracing::error!("cannot lease a job: {error}");
@@ -323,4 +303,13 @@ impl DeviceLoop {
             }
         }
     }
+}
+
+/// The warning in the result of a job on a device that another program uses.
+fn load_warning(percent: u32) -> EventBody {
+    EventBody::Measured(Measurement::Warning {
+        text: format!(
+            "Another program used this GPU ({percent} % busy) before the job started, so the times may be too long."
+        ),
+    })
 }

@@ -1,4 +1,4 @@
-//! What runs at present: the job of each device, and notifications of changes of the queue.
+//! What runs at present: the job of each device.
 
 use hipward_protocol::{Device, Vendor};
 use std::{
@@ -8,13 +8,11 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
-use tokio::sync::{Notify, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
+use tokio::sync::{Notify, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-/// The running jobs, and the state of the queue and of the schedulers.
-#[derive(Debug)]
+/// The running jobs, and the state of the schedulers.
+#[derive(Debug, Default)]
 pub(crate) struct Activity {
-    /// Incremented when the queue changes.
-    queue: watch::Sender<u64>,
     /// The running job of each device, by the device's id, and how to stop it.
     running: Mutex<HashMap<String, Running>>,
     lost_devices: AtomicUsize,
@@ -50,28 +48,7 @@ impl Drop for Started<'_> {
     }
 }
 
-impl Default for Activity {
-    fn default() -> Self {
-        Activity {
-            queue: watch::Sender::new(0),
-            running: Mutex::default(),
-            lost_devices: AtomicUsize::new(0),
-            timing: Arc::default(),
-        }
-    }
-}
-
 impl Activity {
-    /// Notifies the schedulers that the queue has changed.
-    pub(crate) fn queue_changed(&self) {
-        self.queue.send_modify(|count| *count += 1);
-    }
-
-    /// Notifies of changes of the queue.
-    pub(in crate::jobs) fn watch_queue(&self) -> watch::Receiver<u64> {
-        self.queue.subscribe()
-    }
-
     /// Stops a job that runs here. Its final event must be stored already.
     pub(crate) fn stop(&self, job: &str) {
         for running in self.running().values().filter(|running| running.job == job) {

@@ -27,7 +27,7 @@ use std::{io, path::Path};
 pub(crate) struct Runner {
     /// The operator's settings.
     pub(crate) settings: Settings,
-    /// The running jobs and the queue.
+    /// The running jobs.
     pub(crate) activity: Activity,
     isolation: Isolation,
     python: Result<Python, Refusal>,
@@ -74,6 +74,12 @@ impl Runner {
     /// A placeholder while PyTorch and devices are being searched for.
     pub(super) fn searching(settings: Settings, host: Host) -> Self {
         Self::refusing(settings, host, Refusal::searching())
+    }
+
+    /// A runner without devices, for a server whose jobs run on the hosts that join it.
+    pub(crate) fn absent(settings: Settings) -> Self {
+        let host = Host::detect(settings.mechanisms);
+        Self::refusing(settings, host, Refusal::no_host())
     }
 
     /// A placeholder while PyTorch is being installed.
