@@ -4,6 +4,7 @@ use super::conditions::{Change, CudaArch, Vendors, changes_with, knows_amd};
 use super::headers::hip_header;
 use super::source::Source;
 use super::token_stream::Tokens;
+use crate::hipify::IS_COMPLETE as ROC_IS_COMPLETE;
 use crate::rules::{CudaRule, RULES};
 use crate::{CudaOptions, Libraries, RocName, roc_header, roc_name};
 use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, RawFix};
@@ -145,7 +146,7 @@ impl<'a> CudaChecker<'a> {
 
     /// PyTorch's hipify writes the hip libraries.
     fn to_roc(&self) -> bool {
-        self.libraries == Libraries::Roc && self.setting == Setting::Plain
+        ROC_IS_COMPLETE && self.libraries == Libraries::Roc && self.setting == Setting::Plain
     }
 
     /// False for code that only one vendor's compiler sees.

@@ -19,7 +19,7 @@ use crate::{Source, Tokens};
 use hipward_analyzer_core::diagnostic::Replacement;
 
 /// The browser module has no setting that needs the table.
-const IS_COMPLETE: bool = cfg!(not(target_family = "wasm"));
+pub(crate) const IS_COMPLETE: bool = cfg!(not(target_family = "wasm"));
 
 const NAMES: &str = if IS_COMPLETE {
     include_str!("names.txt")
@@ -67,7 +67,7 @@ pub(crate) fn roc_header(cuda: &str) -> Option<&'static str> {
 
 /// The edits of the arguments of the call at `at`; `None` if the call does not have the arguments that `changes` name.
 pub(crate) fn rewrite(source: &Source<'_>, at: u32, changes: &str) -> Option<Vec<Replacement>> {
-    if changes.is_empty() {
+    if !IS_COMPLETE || changes.is_empty() {
         return Some(Vec::new());
     }
     let call = source.call(at)?;

@@ -3,7 +3,6 @@
 mod calls;
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 
 use calls::Call;
 
@@ -163,8 +162,11 @@ fn check(cx: &CudaChecker<'_>) {
         } else if let Some(edit) = compilers_question(cx.source, at, word) {
             RawFix::safe_edits("Test for `__HIPCC__` too", vec![edit])
         } else {
-            let in_messages = mentions.remove(word).unwrap_or_default();
-            let in_messages = in_messages.into_iter().map(|span| (span, hip.clone()));
+            let in_messages = mentions.get_mut(word).map(std::mem::take);
+            let in_messages = in_messages.unwrap_or_default().into_iter().map(|start| {
+                let start = start as usize;
+                (start..start + word.len(), hip.clone())
+            });
             let edits = [
                 vec![(cx.source.span(at..at + 1), hip.clone())],
                 edits,
@@ -181,23 +183,25 @@ fn check(cx: &CudaChecker<'_>) {
     }
 }
 
-/// The names in messages: string literals with spaces, such as `"cudaMalloc failed"`. A literal without spaces may be a
-/// key, such as the name for `dlsym`.
+/// The start of the names in messages: string literals with spaces, such as `"cudaMalloc failed"`. A literal without spaces
+/// may be a key, such as the name for `dlsym`.
 fn mentions<'a>(
     cx: &CudaChecker<'a>,
     found: &[(u32, &'a str, Counterpart)],
-) -> HashMap<&'a str, Vec<Range<usize>>> {
-    let names: HashSet<&str> = found
-        .iter()
-        .map(|(_, word, _)| *word)
-        .filter(|word| !matches!(*word, "cuda" | "cub" | "__CUDACC__"))
-        .collect();
-    let mut mentions: HashMap<&str, Vec<Range<usize>>> = HashMap::new();
-    if names.is_empty() {
-        return mentions;
+) -> HashMap<&'a str, Vec<u32>> {
+    let mut mentions: HashMap<&str, Vec<u32>> = HashMap::new();
+    for (_, word, _) in found {
+        if !matches!(*word, "cuda" | "cub" | "__CUDACC__") {
+            mentions.entry(word).or_default();
+        }
     }
     let source = cx.source;
-    for token in 0..source.token_count() {
+    let tokens = if mentions.is_empty() {
+        0
+    } else {
+        source.token_count()
+    };
+    for token in 0..tokens {
         let text = source.token_text(token);
         let is_message =
             source.kind(token) == Kind::Text && text.starts_with('"') && text.contains(' ');
@@ -217,12 +221,9 @@ fn mentions<'a>(
                 .iter()
                 .take_while(|byte| is_part(**byte))
                 .count();
-            if let Some(name) = text
-                .get(at..at + length)
-                .and_then(|word| names.get(word).copied())
-            {
-                let span = literal + at..literal + at + length;
-                mentions.entry(name).or_default().push(span);
+            let word = text.get(at..at + length).unwrap_or_default();
+            if let Some(places) = mentions.get_mut(word) {
+                places.push((literal + at) as u32);
             }
             at += length.max(1);
         }
