@@ -77,6 +77,9 @@ bench: setup-test build python ## Measure speed and size on this machine as one 
 chaos: ## Kill server, supervisors and workers at random moments: make chaos N=1000
 	HIPWARD_CHAOS=$(or $(N),200) cargo $(NEXTEST) $(ALL) --no-capture --test chaos
 
+schemathesis: build ## Test the API with requests that are generated from its OpenAPI document
+	@HIPWARD=$(HIPWARD) tools/schemathesis $(SCHEMATHESIS_FLAGS)
+
 fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
 	@tools/fuzz $(SECONDS)
 
@@ -97,4 +100,4 @@ dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu chaos fuzz new-rule lock npm dist
+.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu chaos schemathesis fuzz new-rule lock npm dist

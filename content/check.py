@@ -37,6 +37,8 @@ JUDGE = "hipward_kernels.exercise"
 def checks_of(path: Path) -> Callable[[Path], str] | None:
     if path == Path(__file__).resolve() or path.parent == CONTENT / "checks":
         return None
+    if path.suffix == ".hip":
+        return exercise.check_file if exercise.exercise_of(path) else None
     if path.suffix == ".py":
         return exercise.check_file if exercise.exercise_of(path) else python_files.check_python
     if path.suffix == ".svg":

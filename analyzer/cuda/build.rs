@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let table = fs::read_to_string(TABLE)?;
     let mut packed = String::new();
     let (mut last_cuda, mut last_hip) = ("", "");
-    for line in table.lines() {
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
         let (cuda, hip) = line.split_once(' ').unwrap_or((line, ""));
         add(&mut packed, cuda, last_cuda)?;
         last_cuda = cuda;

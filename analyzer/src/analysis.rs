@@ -6,7 +6,7 @@ use hipward_analyzer_core::position::LineIndex;
 use hipward_analyzer_core::{
     Applicability, FixedSource, Language, Note, Report, Severity, Target, fix_until_stable,
 };
-use hipward_analyzer_cuda::CudaOptions;
+use hipward_analyzer_cuda::{CudaOptions, Libraries};
 use hipward_analyzer_files::FileOptions;
 use hipward_analyzer_python::rules::RULES_AND_TRITON;
 use hipward_analyzer_python::syntax::LastParse;
@@ -37,6 +37,8 @@ pub struct Options {
     /// Whether C++ is built as a PyTorch extension, or by another build that runs hipify. Default: determined from the
     /// source. For headers the build files around the source decide, because their content may not show it.
     pub pytorch_extension: Option<bool>,
+    /// The libraries that the names of CUDA's libraries are converted to in C++.
+    pub libraries: Libraries,
     /// Whether a header of the project defines CUDA names for HIP: `using cudaError_t = hipError_t`.
     pub has_hip_names: bool,
     /// First-party modules: modules that the source's project contains or builds. In flash-attn's repository `flash_attn`
@@ -116,6 +118,8 @@ fn read(
         target,
         filter,
         pytorch_extension: options.pytorch_extension,
+        libraries: options.libraries,
+        is_fragment: false,
         has_hip_names: options.has_hip_names,
         extension: &|checker| check_cuda(team, filter, checker),
     };

@@ -14,6 +14,7 @@ use hipward_analyzer_core::json::calls::SourceRequest;
 pub use hipward_analyzer_core::json::calls::{diff, language, languages};
 use hipward_analyzer_core::json::{self, Encode, Request, calls, encode};
 use hipward_analyzer_core::{Language, Report};
+use hipward_analyzer_cuda::Libraries;
 use hipward_analyzer_team::TeamRules;
 
 /// The analyzer of all languages.
@@ -55,6 +56,7 @@ fn options(request: &Request) -> Result<Options, String> {
         rules: rules.map_err(|error| error.to_string())?,
         language: request.language()?,
         pytorch_extension: request.truth("pytorch_extension")?,
+        libraries: Libraries::default(),
         has_hip_names: request.truth("has_hip_names")? == Some(true),
         first_party_modules: request
             .texts("first_party_modules")?

@@ -34,6 +34,7 @@ impl PythonExtension for EmbeddedCuda<'_> {
             pytorch_extension: Some(
                 tree.source().contains("cpp_extension") && tree.nodes().any(loads),
             ),
+            is_fragment: true,
             ..self.0
         };
         let mut count = 0;

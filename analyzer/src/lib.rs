@@ -41,6 +41,7 @@ pub use hipward_analyzer_core::{
     PortedFile, Position, Report, SCHEMA_VERSION, Severity, Span, Summary, Target, Version,
     apply_fixes, diff, unified_diff,
 };
+pub use hipward_analyzer_cuda::Libraries;
 pub use hipward_analyzer_python::scaffold;
 pub use hipward_analyzer_team::{ExerciseError, TeamRule, TeamRuleError, TeamRules};
 pub use project_context::{FileSource, ProjectContext};

@@ -13,7 +13,10 @@ use std::process::Command;
 
 use common::options;
 use common::work::seconds_of;
-use hipward_analyzer::{Applicability, Language, Options, Report, Severity, analyze, fix_all};
+use hipward_analyzer::{
+    Applicability, Language, Libraries, Options, Report, Severity, analyze, fix_all,
+};
+use hipward_emulator::{Launch, Listing, Memory, Program, run};
 
 fn cuda() -> Options {
     options(Language::CudaCpp, "")
@@ -137,8 +140,45 @@ fn names_agree_with_pytorch_hipify() {
     );
 }
 
-/// The output of clang for HIP on gfx942, both passes, with the headers in the Triton wheel.
-fn compile(source: &str, name: &str) -> Result<(), String> {
+/// The constants that specialize AMD's device library for gfx942, which the Triton wheel leaves out, as a bitcode file.
+fn device_constants(clang: &str, folder: &Path) -> PathBuf {
+    let text: String = [
+        ("ABI_version", "i32 500"),
+        ("ISA_version", "i32 9402"),
+        ("wavefrontsize64", "i8 1"),
+        ("wavefrontsize_log2", "i32 6"),
+        ("finite_only_opt", "i8 0"),
+        ("unsafe_math_opt", "i8 0"),
+        ("correctly_rounded_sqrt32", "i8 1"),
+    ]
+    .iter()
+    .map(|(name, value)| {
+        format!("@__oclc_{name} = linkonce_odr hidden local_unnamed_addr addrspace(4) constant {value}\n")
+    })
+    .collect();
+    let source = folder.join("constants.ll");
+    fs::write(&source, text).expect("a file");
+    let bitcode = folder.join("constants.bc");
+    let status = Command::new(clang)
+        .args([
+            "-x",
+            "ir",
+            "--target=amdgcn-amd-amdhsa",
+            "-nogpulib",
+            "-emit-llvm",
+            "-c",
+            "-o",
+        ])
+        .args([&bitcode, &source])
+        .status()
+        .expect("clang");
+    assert!(status.success(), "clang does not compile the constants");
+    bitcode
+}
+
+/// Compiles a HIP source for gfx942, both passes, with the headers in the Triton wheel. Returns the assembly text, or
+/// clang's messages.
+fn compile(source: &str, name: &str) -> Result<String, String> {
     let amd = python(
         "import os, triton\nprint(os.path.join(os.path.dirname(triton.__file__), 'backends/amd'), end='')",
     );
@@ -155,7 +195,8 @@ fn compile(source: &str, name: &str) -> Result<(), String> {
     fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join("x.hip");
     fs::write(&file, source).expect("a file");
-    let mut said = Ok(());
+    let constants = device_constants(clang, &folder);
+    let mut failure = None;
     let device: &[&str] = &["--cuda-device-only", "-O3", "-S", "-o", "x.s"];
     for pass in [device, &["--cuda-host-only", "-fsyntax-only"]] {
         let mut command = Command::new(clang);
@@ -179,19 +220,28 @@ fn compile(source: &str, name: &str) -> Result<(), String> {
                 "/tests/cuda-include"
             ))
             .args(pass);
-        for bitcode in ["ocml.bc", "ockl.bc"] {
+        for bitcode in [
+            format!("{amd}/lib/ocml.bc"),
+            format!("{amd}/lib/ockl.bc"),
+            // Only what the libraries before it need is linked.
+            constants.display().to_string(),
+        ] {
             command
                 .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
-                .arg(format!("{amd}/lib/{bitcode}"));
+                .arg(bitcode);
         }
         let output = command.arg(&file).output().expect("clang");
         if !output.status.success() {
-            said = Err(String::from_utf8_lossy(&output.stderr).into_owned());
+            failure = Some(String::from_utf8_lossy(&output.stderr).into_owned());
             break;
         }
     }
+    let assembly = fs::read_to_string(folder.join("x.s"));
     fs::remove_dir_all(&folder).expect("the folder");
-    said
+    match failure {
+        Some(messages) => Err(messages),
+        None => Ok(assembly.expect("the assembly text")),
+    }
 }
 
 #[test]
@@ -207,7 +257,7 @@ fn fixed_sources_compile_for_gfx942() {
         if name == "libraries" {
             continue;
         }
-        let up_to = if name == "warp" {
+        let up_to = if matches!(&*name, "warp" | "block_sums") {
             Applicability::Unsafe
         } else {
             Applicability::Safe
@@ -228,6 +278,54 @@ fn fixed_sources_compile_for_gfx942() {
         .is_err(),
         "a call without a fix does not compile"
     );
+}
+
+/// The source assumes neither 32 nor 64 lanes; its masks are 32 bits wide before the fix.
+#[test]
+fn converted_kernel_computes_the_reference_with_64_lanes() {
+    const BLOCKS: u32 = 3;
+    const THREADS: u32 = 256;
+    let numbers: Vec<f32> = (0..700_u16).map(|i| f32::from(i % 7)).collect();
+    let (_, source) = sources()
+        .into_iter()
+        .find(|(path, _)| path.ends_with("block_sums.cu"))
+        .expect("the source");
+    let fixed = fix_all(&source, &cuda(), Applicability::Unsafe).source;
+    let assembly = compile(&fixed, "emulated").unwrap_or_else(|said| panic!("{said}\n{fixed}"));
+
+    let listing = Listing::parse(&assembly).expect("a listing");
+    let program = Program::new(&listing, Some("block_sums")).expect("a kernel");
+    let mut memory = Memory::new();
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let input = memory.add("in", &bytes).expect("a small buffer");
+    let output = memory
+        .add_zeroed("out", u64::from(BLOCKS) * 4)
+        .expect("a small buffer");
+    let launch = Launch {
+        grid: [BLOCKS, 1, 1],
+        workgroup: [THREADS, 1, 1],
+        arguments: vec![
+            input.to_le_bytes().to_vec(),
+            output.to_le_bytes().to_vec(),
+            (numbers.len() as u32).to_le_bytes().to_vec(),
+        ],
+        dynamic_lds: 0,
+        budget: 1_000_000,
+    };
+    let report = run(&program, &launch, &mut memory).expect("a valid launch");
+    assert!(report.error.is_none(), "{:?}", report.error);
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    let sums: Vec<f32> = memory
+        .contents(output, BLOCKS as usize * 4)
+        .expect("the buffer")
+        .chunks_exact(4)
+        .map(|bytes| f32::from_le_bytes(bytes.try_into().expect("four bytes")))
+        .collect();
+    let reference: Vec<f32> = numbers
+        .chunks(THREADS as usize)
+        .map(|block| block.iter().sum())
+        .collect();
+    assert_eq!(sums, reference);
 }
 
 /// A call changed by a safe fix has the number of arguments that HIP's function requires.
@@ -465,6 +563,25 @@ fn any_text_is_analyzed_in_linear_time() {
         ("namespaces", filled("a::")),
         ("continuations", format!("#define A {}", filled("\\\n"))),
         ("numbers", filled("lane = threadIdx.x % 32; ")),
+        ("lines of comments", filled("// cudaMalloc\n")),
+        (
+            "a block of comments",
+            format!("/*{}*/", filled("* cudaMalloc\n")),
+        ),
+        (
+            "comments between code",
+            filled("/* a */ cudaFree(x); // b\n"),
+        ),
+        (
+            "macros of conditions",
+            filled("#define A __CUDA_ARCH__ && B\n#define B A || A\n#if A\n"),
+        ),
+        ("tests of a part", filled("#ifdef USE_CUDA\n#endif\n")),
+        ("bits of lanes", filled("__popc(1u << (threadIdx.x & 31)) ")),
+        (
+            "calls of one kernel",
+            filled("template <class T> __global__ void k(T); k<<<1,2>>>(3);\n"),
+        ),
     ] {
         let (report, seconds) = seconds_of(|| analyze(&text, &cuda()));
         assert!(
@@ -474,6 +591,37 @@ fn any_text_is_analyzed_in_linear_time() {
         );
         assert!(seconds < 10.0, "{name} took {seconds:.1} s");
     }
+}
+
+/// With the roc libraries, the arguments of a call are copied.
+#[test]
+fn nested_calls_of_roc_libraries_take_linear_time() {
+    let mut roc = cuda();
+    roc.libraries = Libraries::Roc;
+    let count = 2 * 1024 * 1024 / 24;
+    let text = "cusparseScsrilu02(a,b,c,".repeat(count) + &")".repeat(count);
+    let (_, seconds) = seconds_of(|| analyze(&text, &roc));
+    assert!(seconds < 10.0, "{seconds:.1} s");
+}
+
+#[test]
+fn byte_order_mark_and_line_breaks_are_preserved() {
+    let source = "\u{feff}#include <cuda_runtime.h>\r\nint main() { return cudaFree(0); }\r\n";
+    let fixed = fix_all(source, &cuda(), Applicability::Safe).source;
+    let wanted = "\u{feff}#include <hip/hip_runtime.h>\r\nint main() { return hipFree(0); }\r\n";
+    assert_eq!(fixed, wanted);
+    let without = "\u{feff}#include <cstdio>\r\nint main() { k<<<1, 2>>>(0); }\r\n";
+    let fixed = fix_all(without, &cuda(), Applicability::Safe).source;
+    let wanted = "\u{feff}#include <hip/hip_runtime.h>\r\n#include <cstdio>\r\nint main() { k<<<1, 2>>>(0); }\r\n";
+    assert_eq!(fixed, wanted);
+}
+
+#[test]
+fn generated_source_of_5_mb_gets_a_note() {
+    let text = "__device__ const float table[] = {1.0f, 2.0f};\n".repeat(5 * 1024 * 1024 / 47);
+    let (report, seconds) = seconds_of(|| analyze(&text, &cuda()));
+    assert_eq!(report.notes[0].code, "too-large");
+    assert!(seconds < 5.0, "{seconds:.1} s");
 }
 
 #[test]

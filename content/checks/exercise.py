@@ -1,6 +1,6 @@
 """`write` exercises: the files of one folder, and how they fit together.
 
-The judge itself is run by `hipward_kernels.exercise`.
+The judge itself is run by `hipward_kernels.exercise`. Programs are in Python, or in HIP if there is a start.hip.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from checks.common import LessonError, expect
 
-HOLE = re.compile(r"\s*# hole: (\S+)\s*")
-END = re.compile(r"\s*# end: (\S+)\s*")
+HOLE = re.compile(r"\s*(?:#|//) hole: (\S+)\s*")
+END = re.compile(r"\s*(?:#|//) end: (\S+)\s*")
 DOCSTRING = re.compile(r'"""[^"]*"""')
 MIN_WRONG = 3
 MIN_RIGHT = 1
@@ -26,6 +26,11 @@ def is_exercise(folder: Path) -> bool:
     return (folder / "judge.py").is_file()
 
 
+def suffix_of(folder: Path) -> str:
+    """Suffix of the programs of an exercise."""
+    return ".hip" if (folder / "start.hip").is_file() else ".py"
+
+
 def exercise_of(path: Path) -> Path | None:
     """The exercise that a file belongs to, or None."""
     for folder in (path.parent, path.parent.parent):
@@ -35,10 +40,11 @@ def exercise_of(path: Path) -> Path | None:
 
 
 def check_file(path: Path) -> str:
-    """Check one Python file of an exercise."""
+    """Check one program of an exercise, or its judge."""
     source = path.read_text(encoding="utf-8")
     try:
-        compile(source, str(path), "exec")
+        if path.suffix == ".py":
+            compile(source, str(path), "exec")
     except SyntaxError as error:
         raise LessonError(f"line {error.lineno}: {error.msg}") from error
     folder = exercise_of(path)
@@ -53,14 +59,15 @@ def check_exercise(lesson: Path, block: dict[str, Any]) -> None:
     name = block["dir"]
     expect(re.fullmatch(r"[a-z0-9-]+", name), f"`{name}` is not a folder name of a-z, 0-9 and -")
     folder = lesson / name
-    for file in ("start.py", "solution.py", "judge.py"):
+    suffix = suffix_of(folder)
+    for file in (f"start{suffix}", f"solution{suffix}", "judge.py"):
         expect((folder / file).is_file(), f"there is no {name}/{file}")
     for kind, least in (("wrong", MIN_WRONG), ("right", MIN_RIGHT)):
-        files = list((folder / kind).glob("*.py"))
+        files = list((folder / kind).glob(f"*{suffix}"))
         expect(len(files) >= least, f"{name}/{kind}/ has {len(files)} answers; at least {least} are needed")
     expect(cases(folder), f"{name}/judge.py defines no case_… function")
-    start = (folder / "start.py").read_text(encoding="utf-8")
-    solution = (folder / "solution.py").read_text(encoding="utf-8")
+    start = (folder / f"start{suffix}").read_text(encoding="utf-8")
+    solution = (folder / f"solution{suffix}").read_text(encoding="utf-8")
     try:
         filled = holes(start, solution)
     except LessonError as error:
@@ -83,9 +90,10 @@ def cases(folder: Path) -> set[str]:
 
 
 def check_wrong(source: str, known: set[str]) -> None:
-    header = [line for line in source.splitlines() if line.startswith("# ")]
-    fails = [name for line in header if line.startswith("# fails:") for name in re.split(r"[,\s]+", line[8:].strip())]
-    expect(source.startswith("# fails: ") and fails, "the first line must name the cases that fail: `# fails: case_…`")
+    lines = re.findall(r"^(?:#|//) fails:(.*)$", source, re.MULTILINE)
+    fails = [name for line in lines for name in re.split(r"[,\s]+", line.strip())]
+    begins = source.startswith(("# fails: ", "// fails: "))
+    expect(begins and fails, "the first line must name the cases that fail: `# fails: case_…`, in HIP with `//`")
     for name in fails:
         expect(name in known, f"judge.py has no case {name}")
 
@@ -97,7 +105,7 @@ def holes(start: str, solution: str) -> dict[str, list[str]]:
     if it fills a hole with nothing.
     """
     names, outside = split(start)
-    expect(names, "start.py has no hole; mark one with `# hole: NAME` and `# end: NAME`")
+    expect(names, "the start has no hole; mark one with `# hole: NAME` and `# end: NAME`, in HIP with `//`")
     marked, around = split(solution)
     if marked:
         expect(marked == names, f"the holes of solution.py are {marked}, those of start.py {names}")
@@ -176,12 +184,13 @@ def code_lines(source: str) -> list[str]:
 def is_code(line: str) -> bool:
     """Whether a line is neither blank nor a comment nor a docstring of one line."""
     text = line.strip()
-    return bool(text) and not text.startswith("#") and not DOCSTRING.fullmatch(text)
+    comment = text.startswith(("# ", "//")) or text == "#"
+    return bool(text) and not comment and not DOCSTRING.fullmatch(text)
 
 
 def code_of(line: str) -> str:
     """A line without trailing spaces and without a comment behind its code."""
-    return re.sub(r"\s+# [^\"']*$", "", line).rstrip()
+    return re.sub(r"\s+(?:#|//) [^\"']*$", "", line).rstrip()
 
 
 def check_hints(hints: list[dict[str, str]], filled: dict[str, list[str]]) -> None:

@@ -2,7 +2,12 @@
 //! time without progress of a response.
 
 use axum::Router;
-use hyper::server::conn::http1;
+use hyper::{
+    Request,
+    body::Incoming,
+    server::conn::http1,
+    service::{Service, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -17,7 +22,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::shutdown::{Shutdown, Stop};
+use crate::{
+    api::Peer,
+    shutdown::{Shutdown, Stop},
+};
 
 /// Descriptors for the database, workers and files.
 const OTHER_DESCRIPTORS: u64 = 512;
@@ -91,8 +99,8 @@ pub(crate) async fn serve(
             accepted = listener.accept() => accepted,
             () = &mut stopped => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 if !is_of_one_connection(&error) {
                     tracing::error!("cannot accept connections: {error}");
@@ -114,7 +122,11 @@ pub(crate) async fn serve(
         // Events are small, and each is sent at once. A socket without these options works too.
         let _ = stream.set_nodelay(true);
         let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(UNACKNOWLEDGED));
-        let service = TowerToHyperService::new(router.clone());
+        let routes = TowerToHyperService::new(router.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer.ip()));
+            routes.call(request)
+        });
         let connection = http.serve_connection(TokioIo::new(stream), service);
         let mut shutdown = shutdown.clone();
         tokio::spawn(async move {

@@ -27,6 +27,9 @@ use std::process::ExitCode;
 /// The environment variable with the token, if no file is passed. It is not passed on to Python.
 const TOKEN_VARIABLE: &str = "HIPWARD_TOKEN";
 
+/// The environment variable with the address of a shared database. It is not passed on to Python.
+const DATABASE_VARIABLE: &str = "HIPWARD_DATABASE";
+
 /// What to try first, below the list of commands.
 const EXAMPLES: &str = "\
 Examples:
@@ -48,6 +51,10 @@ struct CommandLine {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one value, and it is consumed at once"
+)]
 enum Command {
     /// Serve the site, the API and a local benchmark runner
     Serve(serve::Args),
@@ -69,6 +76,8 @@ enum Command {
     Build(build::Args),
     /// Report what this host has and lacks, and how to fix it
     Doctor(doctor::Args),
+    /// Run jobs of a server elsewhere on the devices of this host
+    Worker(commands::worker::Args),
     /// Create, list and remove the tokens of a team
     Token(commands::tokens::Args),
     /// Copy a server's jobs, results and tokens into a file, also while it runs
@@ -78,6 +87,9 @@ enum Command {
     /// Run one worker in its sandbox; started by `serve`
     #[command(hide = true)]
     SandboxExec,
+    /// Execute one launch that standard input describes as JSON, as `hipward-emulate` does; started by Python
+    #[command(hide = true)]
+    EmulateLaunch,
 }
 
 fn main() -> ExitCode {
@@ -92,9 +104,11 @@ fn main() -> ExitCode {
         Command::Try(args) => try_exercise::run(args),
         Command::Build(args) => build::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Worker(args) => commands::worker::run(args),
         Command::Token(args) => commands::tokens::run(args),
         Command::Backup(args) => commands::backup::run_backup(args),
         Command::Restore(args) => commands::backup::run_restore(args),
         Command::SandboxExec => isolation::supervise(),
+        Command::EmulateLaunch => hipward_emulator::run_command(),
     }
 }

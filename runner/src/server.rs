@@ -3,7 +3,9 @@
 use crate::{
     api::{AccessConfig, AccessControl, App, Streams, router},
     connections::{self, ClientLimits},
-    jobs::{LocalRunner, RequestWorkers, Retention, Store, apply_retention, schedule},
+    jobs::{
+        LocalRunner, RequestWorkers, Retention, Store, apply_retention, expire_leases, schedule,
+    },
     shutdown::{Shutdown, shutdown},
     web::live_pages::LivePages,
 };
@@ -57,6 +59,7 @@ impl Server {
             shutdown.clone(),
         ));
         tokio::spawn(verify(self.store.clone()));
+        tokio::spawn(expire_leases(self.store.clone(), shutdown.clone()));
         let app = App {
             access: Arc::new(AccessControl::new(bound, self.access, self.store.clone())),
             store: self.store,

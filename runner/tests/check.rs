@@ -135,6 +135,11 @@ fn configuration_errors_have_file_line_key_and_allowed_values() {
         ),
         (
             "hipward.toml",
+            "[target]\nlibraries = \"rocm\"\n",
+            "hipward.toml:2: `target.libraries`: it must be `hip` or `roc`",
+        ),
+        (
+            "hipward.toml",
             "select = \"HW1\"\n",
             "hipward.toml:1: `select`: it must be a list of strings",
         ),

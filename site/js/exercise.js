@@ -16,6 +16,8 @@ function mount(section) {
   const address = section.dataset.exercise;
   const area = section.querySelector("textarea");
   const start = area.value;
+  const file = section.dataset.file;
+  const isKernel = file.endsWith(".hip");
   const actions = section.querySelector("[data-actions]");
   const result = section.querySelector("[data-result]");
   const command = section.querySelector("[data-without-runner]");
@@ -24,7 +26,7 @@ function mount(section) {
   const reset = element("button", { type: "button", textContent: "Reset" });
   const download = element("button", { type: "button", textContent: "Download" });
   const state = element("span", { className: "exercise-state" });
-  // The link to the unchanged start.py is for readers without JavaScript.
+  // The link to the unchanged file is for readers without JavaScript.
   actions.replaceChildren(check, reset, download, state);
   result.setAttribute("role", "status");
   result.setAttribute("aria-label", "Result of the check");
@@ -52,7 +54,7 @@ function mount(section) {
     pending = setTimeout(save, 300);
   });
   addEventListener("pagehide", save);
-  editing(area, () => check.click());
+  editing(area, () => check.click(), isKernel ? "  " : "    ");
 
   reset.addEventListener("click", () => {
     if (area.value !== start && !confirm("Replace your program by the one you began with?")) return;
@@ -63,7 +65,7 @@ function mount(section) {
   });
 
   download.addEventListener("click", () => {
-    const link = element("a", { download: "start.py", href: URL.createObjectURL(new Blob([area.value], { type: "text/x-python" })) });
+    const link = element("a", { download: file, href: URL.createObjectURL(new Blob([area.value], { type: "text/plain" })) });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   });
@@ -77,7 +79,7 @@ function mount(section) {
     try {
       const answer = await judge(address, area.value);
       if (answer.status === "solved") update(address, { solved: true, judge: section.dataset.judge });
-      result.replaceChildren(...describe(answer, (line) => selectLine(area, line)));
+      result.replaceChildren(...describe(answer, isKernel, (line) => selectLine(area, line)));
     } catch (error) {
       const paragraph = element("p", {});
       inlineCode(paragraph, error.message);
@@ -90,11 +92,15 @@ function mount(section) {
 
   return {
     setRunner(runner) {
-      check.disabled = !runner?.ready;
-      check.hidden = !runner?.ready;
-      command.hidden = Boolean(runner?.ready);
-      if (runner?.ready) return;
-      const why = runner?.missing?.[0]?.consequence ?? "This site has no runner.";
+      const compiles = !isKernel || Boolean(runner?.hip_compiler);
+      const judges = Boolean(runner?.ready) && compiles;
+      check.disabled = !judges;
+      check.hidden = !judges;
+      command.hidden = judges;
+      if (judges) return;
+      const why = runner?.ready
+        ? "This runner has no clang with an AMD GPU target. Install clang 22 or later on its host, such as Debian's package clang-22."
+        : (runner?.missing?.[0]?.consequence ?? "This site has no runner.");
       const note = element("span", {});
       inlineCode(note, `${why} Download the program, and check it on your computer with the command below. `);
       command.prepend(note);
@@ -112,9 +118,10 @@ const headings = {
 const marks = { passed: ["✓", "passed"], failed: ["✗", "failed"], unavailable: ["–", "not checked"], not_run: ["–", "not run"] };
 
 // A result as elements.
-function describe(answer, goTo) {
+function describe(answer, isKernel, goTo) {
   const made = [];
-  const heading = element("p", { className: `verdict ${answer.status}` }, [element("strong", { textContent: headings[answer.status] })]);
+  const title = isKernel && answer.status === "did_not_load" ? "The kernel does not compile." : headings[answer.status];
+  const heading = element("p", { className: `verdict ${answer.status}` }, [element("strong", { textContent: title })]);
   if (answer.message) heading.append(" ", ...place(answer.line, goTo), answer.message);
   made.push(heading);
   if (answer.status !== "did_not_load" && answer.cases.length > 0) {
@@ -130,12 +137,12 @@ function describe(answer, goTo) {
   }
   if (answer.output) {
     const text = answer.output + (answer.output_truncated ? "\n…" : "");
-    made.push(element("details", {}, [element("summary", { textContent: "What the program printed" }), element("pre", { textContent: text, tabIndex: 0 })]));
+    made.push(element("details", {}, [element("summary", { textContent: isKernel ? "What the compiler printed" : "What the program printed" }), element("pre", { textContent: text, tabIndex: 0 })]));
   }
   return made;
 }
 
-function caseItem({ title, status, message, line }, goTo) {
+function caseItem({ title, status, message, line, notes }, goTo) {
   const [mark, word] = marks[status];
   const item = element("li", { className: status }, [
     element("span", { className: "mark", ariaHidden: "true", textContent: mark }),
@@ -143,6 +150,10 @@ function caseItem({ title, status, message, line }, goTo) {
     title,
   ]);
   if (message) item.append(element("p", {}, [...place(line, goTo), message]));
+  if (notes?.length > 0) {
+    const found = notes.map((note) => element("li", {}, [...place(note.line, goTo), note.message]));
+    item.append(element("ul", { className: "emulator-notes", ariaLabel: "Findings of the emulator" }, found));
+  }
   return item;
 }
 
@@ -162,7 +173,7 @@ function selectLine(area, line) {
 }
 
 // Tab and Enter as in an editor. `insertText` keeps the browser's undo history.
-function editing(area, run) {
+function editing(area, run, indentation) {
   let leaving = false;
   const insert = (text) => {
     if (!document.execCommand("insertText", false, text)) area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
@@ -184,12 +195,12 @@ function editing(area, run) {
     if (event.key === "Tab" && !leaving) {
       event.preventDefault();
       if (event.shiftKey || area.selectionStart !== area.selectionEnd) shift(area, event.shiftKey, insert);
-      else insert("    ");
+      else insert(indentation);
     } else if (event.key === "Enter") {
       event.preventDefault();
       const before = area.value.slice(0, area.selectionStart);
       const current = before.slice(before.lastIndexOf("\n") + 1);
-      insert(`\n${/^ */.exec(current)[0]}${/:\s*$/.test(current) ? "    " : ""}`);
+      insert(`\n${/^ */.exec(current)[0]}${/[:{]\s*$/.test(current) ? indentation : ""}`);
     }
     if (event.key !== "Shift") leaving = false;
   });

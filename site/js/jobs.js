@@ -62,7 +62,7 @@ async function summary({ id, runner = base }) {
   }
 }
 
-const words = { queued: "Waiting", running: "Running", done: "Done", failed: "Failed", cancelled: "Cancelled" };
+const words = { "awaiting-approval": "Awaiting approval", queued: "Waiting", running: "Running", done: "Done", failed: "Failed", cancelled: "Cancelled" };
 
 function row(job, { title, runner = base }) {
   const when = `${job.created_at.slice(0, 16).replace("T", " ")} UTC`;

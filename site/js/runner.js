@@ -79,6 +79,15 @@ export function judge(exercise, code) {
   });
 }
 
+// Approves or rejects the code of a job: `approve`, or `reject` with a reason.
+export function decide(job, decision, reason) {
+  return call(`${base}api/v1/jobs/${job}/${decision}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    ...(decision === "reject" && { body: JSON.stringify({ reason }) }),
+  });
+}
+
 async function call(url, options) {
   const runner = runnerOf(url);
   const known = authorization(runner);

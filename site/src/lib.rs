@@ -51,17 +51,21 @@ pub use job::{
     benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,
 };
 #[cfg(feature = "ssr")]
-pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page};
+pub use page::{
+    ApprovalPage, CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page,
+};
 #[cfg(feature = "ssr")]
 pub use search::{SEARCH_INDEX, SEARCH_TEXTS, Search, search};
 #[cfg(feature = "ssr")]
-pub use site::{Assets, AssetsError, CONTENT_CHANGES, OWN_RUNNER, Route, Site, TEAM_RULES};
+pub use site::{
+    Assets, AssetsError, CONTENT_CHANGES, FooterLinks, OWN_RUNNER, Route, Site, TEAM_RULES,
+};
 
 /// The script of pages whose content folder is watched; see [`Site::with_watched_content`].
 #[cfg(feature = "ssr")]
 pub const CONTENT_WATCHER: &str = include_str!("../js/content-watcher.js");
 
-/// Prepares a module. js/boot.js calls it before it hydrates the island of the page.
+/// Prepares a module. js/interactive.js calls it before it hydrates the island of the page.
 #[cfg(any(
     feature = "island-isa",
     feature = "island-job",

@@ -45,9 +45,19 @@ pub struct Site {
     base: String,
     /// See [`Site::with_runners`].
     pub(crate) runners: Vec<String>,
+    pub(crate) footer_links: FooterLinks,
     pub(crate) team_rules: Option<TeamRules>,
     /// When the content was loaded, in milliseconds since 1970, if its folder is watched.
     pub(crate) content_version: Option<u64>,
+}
+
+/// Links of a site's operator in the footer of each page. Without an address, the link is left out.
+#[derive(Clone, Debug, Default)]
+pub struct FooterLinks {
+    /// Where the source of the site is.
+    pub source: Option<String>,
+    /// Where readers ask questions and report errors.
+    pub feedback: Option<String>,
 }
 
 /// A rule and its page.
@@ -81,6 +91,8 @@ pub enum Route {
     Isa,
     /// `/jobs/`
     Jobs,
+    /// `/jobs/approvals/`; needs [`PageData::Approvals`](crate::PageData::Approvals).
+    Approvals,
     /// `/jobs/compare/`; needs [`PageData::Compare`](crate::PageData::Compare).
     Compare,
     /// `/jobs/remote/`, for jobs of other runners; only on a site with such runners.
@@ -124,6 +136,7 @@ impl Route {
             Route::Benchmark => "/benchmark/".to_owned(),
             Route::Isa => "/isa/".to_owned(),
             Route::Jobs => "/jobs/".to_owned(),
+            Route::Approvals => "/jobs/approvals/".to_owned(),
             Route::Compare => "/jobs/compare/".to_owned(),
             Route::RemoteJob => "/jobs/remote/".to_owned(),
             Route::Job(id) => format!("/jobs/{id}/"),
@@ -171,6 +184,7 @@ impl Site {
             assets,
             base,
             runners: Vec::new(),
+            footer_links: FooterLinks::default(),
             team_rules: None,
             content_version: None,
         }
@@ -189,6 +203,14 @@ impl Site {
     /// is the server of the site. Without any, benchmarks run on the server of the site.
     pub fn with_runners(self, runners: Vec<String>) -> Site {
         Site { runners, ..self }
+    }
+
+    /// The same site with these links in the footer of each page.
+    pub fn with_footer_links(self, footer_links: FooterLinks) -> Site {
+        Site {
+            footer_links,
+            ..self
+        }
     }
 
     /// The `Content-Security-Policy` that pages are served with: they may send requests to the site's runners.
@@ -271,6 +293,7 @@ impl Site {
                 Some(Route::Reference(found.to_owned()))
             }
             ["jobs"] => Some(Route::Jobs),
+            ["jobs", "approvals"] => Some(Route::Approvals),
             ["jobs", "compare"] => Some(Route::Compare),
             ["jobs", "remote"] if !self.runners.is_empty() => Some(Route::RemoteJob),
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
@@ -327,6 +350,13 @@ impl Site {
 
     pub(crate) fn rule(&self, name: &str) -> Option<&RulePage> {
         self.rules.iter().find(|rule| rule.meta.name == name)
+    }
+
+    /// Whether code is that of a benchmark block, except for white space around it.
+    pub fn is_benchmark(&self, code: &str) -> bool {
+        let benchmarks = self.benchmarks();
+        let mut codes = benchmarks.iter().map(|(_, bench)| bench.code.trim());
+        codes.any(|known| known == code.trim())
     }
 
     /// The benchmark blocks of all lessons, with an id each.

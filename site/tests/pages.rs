@@ -246,6 +246,51 @@ fn figures_predictions_transcripts_and_exercises_are_complete_without_a_script()
 }
 
 #[test]
+fn an_exercise_in_hip_has_its_own_files_and_marks() {
+    let block = "```write\ndir = \"mask\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n[[hint]]\ntext = \"A\"\n[[hint]]\ntext = \"B\"\n[[hint]]\ntext = \"C\"\n```\n";
+    let kernel = "#include <hip/hip_runtime.h>\n// hole: mask\nint mask;\n// end: mask\n";
+    let mut files = folder(block);
+    for name in ["start", "solution"] {
+        let path = |suffix| format!("01-port/01-first/mask/{name}.{suffix}");
+        files.retain(|(other, _)| *other != path("py"));
+        files.push((path("hip"), kernel.to_owned()));
+    }
+    let site_of_files = site(files.clone(), "/");
+    let route = site_of_files
+        .resolve("learn/port/first")
+        .expect("the lesson");
+    let html = render_page(&site_of_files, &route, &PageData::None);
+    for part in [
+        "data-file=\"start.hip\"",
+        "hipward try port/first/mask start.hip",
+        "Download start.hip",
+        "// hole: mask",
+    ] {
+        assert!(html.contains(part), "{part} is not in {html}");
+    }
+    assert_eq!(
+        html.matches("// hole: mask").count(),
+        1,
+        "the solution is shown without marks"
+    );
+    let downloads = site_of_files.downloads();
+    assert!(
+        downloads
+            .iter()
+            .any(|path| path.ends_with("mask/start.hip"))
+    );
+    assert!(!downloads.iter().any(|path| path.ends_with("solution.hip")));
+    for (_, text) in files
+        .iter_mut()
+        .filter(|(path, _)| path.ends_with("start.hip"))
+    {
+        *text = text.replace("//", "#");
+    }
+    let error = Content::parse(files).expect_err("has no hole").to_string();
+    assert!(error.contains("`mask/start.hip` has no hole"), "{error}");
+}
+
+#[test]
 fn files_of_a_lesson_are_downloads_without_answers() {
     let site = site(folder(BLOCKS), "/");
     let files = site.downloads();

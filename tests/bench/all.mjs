@@ -10,12 +10,13 @@ import analyzer from './analyzer.mjs';
 import throughput from './throughput.mjs';
 import cuda from './cuda.mjs';
 import edit from './edit.mjs';
+import pages from './pages.mjs';
 import paste from './paste.mjs';
 import playground from './playground.mjs';
 import runner from './runner.mjs';
 import lighthouse from './lighthouse.mjs';
 
-const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, runner, lighthouse };
+const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, pages, runner, lighthouse };
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { median } from './process.mjs';
+import { showEditor } from '../support/editor.mjs';
 import { root, startBrowser, startServer } from '../support/server.mjs';
 
 // Real code, repeated to the requested length.
@@ -16,7 +17,7 @@ export default async function () {
   try {
     const page = await browser.newPage();
     await page.goto(`${server.url}/playground/`);
-    await page.locator('.cm-content').waitFor();
+    await showEditor(page);
     await page.locator('[data-region=findings] li').first().waitFor();
     // The last line alternates, so that each report differs from the previous one and is drawn.
     const times = [];

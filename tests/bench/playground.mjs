@@ -31,6 +31,9 @@ async function load(browser, url) {
   await page.addInitScript(observe);
   if (SLOWDOWN > 1) await (await context.newCDPSession(page)).send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN });
   await page.goto(`${url}/playground/`);
+  // The editor is loaded when the pointer moves.
+  await page.mouse.move(1, 1);
+  await page.mouse.move(2, 2);
   await page.waitForFunction(() => window.times.editor && window.times.findings, undefined, { timeout: 120_000 });
   // Tasks that follow are part of loading too.
   await page.waitForTimeout(500);

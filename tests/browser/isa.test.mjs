@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { code, editor, paste } from '../support/editor.mjs';
+import { code, editor, paste, showEditor } from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 const triton = `import triton
@@ -146,6 +146,7 @@ test('the playground hands a Triton kernel over', async () => {
   await paste(page, triton.replace('BLOCK: tl.constexpr', 'BLOCK: tl.constexpr = 256'));
   await page.getByRole('button', { name: 'See the machine code' }).click();
   await page.waitForURL(/\/isa\/#code=/);
+  await showEditor(page);
   await editor(page).filter({ hasText: 'def double' }).waitFor();
   assert.match(await code(page), /def double/);
   assert.equal(await page.getByLabel('Arguments').inputValue(), 'x_ptr=*bf16');

@@ -69,7 +69,7 @@ const paste = (text) => support.paste(page, text);
 async function open(path = '/playground/') {
   await page.goto('about:blank');
   await page.goto(server.url + path);
-  await editor().waitFor();
+  await support.showEditor(page);
 }
 
 const summary = (pattern) => page.getByRole('status').filter({ hasText: pattern }).first().waitFor();
@@ -193,7 +193,7 @@ test('the plain editor selects the changed line, and undoes too', async () => {
   await page.keyboard.press('Control+z');
   assert.equal(await area.inputValue(), two);
   await page.getByLabel(/plain editor/i).uncheck();
-  await editor().waitFor();
+  await support.showEditor(page);
 });
 
 test('errors come first, findings are filtered by family, and all fixes of a rule are applied at once', async () => {
@@ -259,7 +259,7 @@ test('text typed before the editor is loaded stays, with the focus', async () =>
   await page.keyboard.press('ArrowUp');
   assert.equal(await editor().count(), 0);
   release();
-  await editor().waitFor();
+  await support.showEditor(page);
   await page.unroute(/\/editor-\w+\.js$/);
   await page.keyboard.insertText('import pynvml\n');
   assert.equal(await code(), 'import pynvml\nimport apex\n');
@@ -307,7 +307,7 @@ test('a share link brings the text and the target back, and no server sees it', 
   await page.evaluate(() => localStorage.clear());
   await page.goto('about:blank');
   await page.goto(link);
-  await editor().waitFor();
+  await support.showEditor(page);
   await summary(/finding/);
   assert.equal(await code(), text);
   assert.equal(await page.getByLabel(/^GPU/).inputValue(), 'gfx950');
@@ -350,7 +350,7 @@ const conditions = () => page.getByRole('list', { name: 'Conditions' }).getByRol
 async function openExercise(lesson) {
   await page.goto(`${server.url}/learn/${lesson}/`);
   await page.getByRole('link', { name: 'Solve it in the playground' }).first().click();
-  await editor().waitFor();
+  await support.showEditor(page);
   await page.getByText(/^Task/).first().waitFor();
 }
 
@@ -423,7 +423,7 @@ test('the last text is restored, even if the page is left at once', async () => 
   await page.keyboard.insertText('last = 1\n');
   await page.goto(`${server.url}/rules/`);
   await page.goBack();
-  await editor().waitFor();
+  await support.showEditor(page);
   await findings().filter({ hasText: 'apex' }).first().waitFor();
   assert.equal(await code(), 'import apex\nlast = 1\n');
   await open();
@@ -476,5 +476,5 @@ test('the plain editor is a text area that works as well', async () => {
   await area.fill('import pynvml\n');
   await findings().filter({ hasText: 'pynvml' }).first().waitFor();
   await page.getByLabel(/plain editor/i).uncheck();
-  await editor().waitFor();
+  await support.showEditor(page);
 });

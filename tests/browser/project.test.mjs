@@ -86,7 +86,7 @@ after(async () => {
 beforeEach(async () => {
   await page.goto('about:blank');
   await page.goto(`${server.url}/playground/`);
-  await page.locator('.cm-content').waitFor();
+  await support.showEditor(page);
   requests.length = 0;
 });
 

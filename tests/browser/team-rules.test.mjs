@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { editor, paste } from '../support/editor.mjs';
+import { paste, showEditor } from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 const RULES = `[[rule]]
@@ -51,7 +51,7 @@ test('a finding of a team rule links to the page of the team, and its fix is app
   const errors = [];
   page.on('pageerror', (error) => errors.push(error.message));
   await page.goto(`${server.url}/playground/`);
-  await editor(page).waitFor();
+  await showEditor(page);
   await paste(page, 'import pynvml\nfrom acme import softmax\ny = softmax(x + 1, dim=-1)\n');
   const findings = page.getByRole('list', { name: /findings/i }).getByRole('listitem');
   await findings.filter({ hasText: 'acme.softmax is slow on CDNA.' }).waitFor();
@@ -67,7 +67,7 @@ test('a finding of a team rule links to the page of the team, and its fix is app
 test('team rules apply to project files and CUDA C++', async () => {
   const page = await browser.newPage();
   await page.goto(`${server.url}/playground/`);
-  await editor(page).waitFor();
+  await showEditor(page);
   const found = page.getByRole('list', { name: /findings/i }).getByRole('listitem').filter({ hasText: "Acme's kernels" });
   for (const [language, source] of [
     ['requirements', 'acme-kernels==1.2\n'],

@@ -4,6 +4,13 @@ const CONTENT = '.cm-content';
 
 export const editor = (page) => page.locator(CONTENT);
 
+/** Waits for the editor. The page loads it when the pointer moves. */
+export async function showEditor(page) {
+  await page.mouse.move(1, 1);
+  await page.mouse.move(2, 2);
+  await editor(page).waitFor();
+}
+
 /** The text in the editor. */
 export const code = (page) =>
   page.evaluate((content) => {
@@ -13,6 +20,7 @@ export const code = (page) =>
 
 /** Replaces the text by a paste. */
 export async function paste(page, text) {
+  await showEditor(page);
   await editor(page).click();
   await page.keyboard.press('Control+A');
   await editor(page).evaluate((element, text) => {

@@ -1,4 +1,4 @@
-//! `hipward run` with the real clang, on kernels in HIP, CUDA and assembly text.
+//! `hipward run` with the real clang, on kernels in HIP, CUDA and assembly text; and `hipward try` on a kernel.
 
 use hipward_tests::{hipward, python, root};
 use serde_json::Value;
@@ -276,5 +276,39 @@ fn references_are_numpy_or_pytorch() {
         let (code, output, errors) = run(&files, &arguments);
         assert_eq!(code, Some(status), "{output}{errors}");
         assert!(output.contains(expected), "{output}");
+    }
+}
+
+#[test]
+fn try_judges_a_kernel_in_the_emulator_of_the_binary() {
+    let folder = root().join("content/03-optimize/18-hip-kernel/matrix");
+    let judge = |file: &str| {
+        let output = Command::new(hipward())
+            .args(["try", "optimize/hip-kernel/matrix"])
+            .arg(folder.join(file))
+            .arg("--python")
+            .arg(python())
+            .env_remove("HIPWARD_EMULATE")
+            .env("CARGO_TARGET_DIR", "/nowhere")
+            .output()
+            .expect("hipward starts");
+        let text = [output.stdout, output.stderr].concat();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&text).into_owned(),
+        )
+    };
+    let (code, text) = judge("solution.hip");
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = judge("wrong/first_only.hip");
+    assert_eq!(code, Some(1), "{text}");
+    for part in [
+        "pass  One instruction",
+        "FAIL  Eight instructions",
+        "c[0, 0] is ",
+        "Stored by lane 0 of wavefront 0",
+        "Each step takes the next four columns",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
     }
 }

@@ -1,11 +1,12 @@
 //! The interface between CUDA C++ sources and their rules.
 
-use super::conditions::{Vendors, knows_amd};
+use super::conditions::{Change, CudaArch, Vendors, changes_with, knows_amd};
 use super::headers::hip_header;
 use super::source::Source;
 use super::token_stream::Tokens;
-use crate::CudaOptions;
+use crate::hipify::IS_COMPLETE as ROC_IS_COMPLETE;
 use crate::rules::{CudaRule, RULES};
+use crate::{CudaOptions, Libraries, RocName, roc_header, roc_name};
 use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, RawFix};
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{HandledBy, Severity, Target};
@@ -24,10 +25,16 @@ pub struct CudaChecker<'a> {
     pub source: &'a Source<'a>,
     pub target: &'a Target,
     pub setting: Setting,
+    /// The libraries that names are converted to.
+    pub libraries: Libraries,
     /// A header defines CUDA's names as HIP names.
     pub has_hip_names: bool,
+    /// The source is a string of another source, which a runtime compiler compiles.
+    pub is_fragment: bool,
     /// One of its conditions tests for AMD, or a header defines CUDA's names as HIP names.
     pub knows_amd: bool,
+    /// Where the code is compiled, if CUDA's macros are undefined on AMD.
+    compiled: Vec<Change>,
     diagnostics: DiagnosticSink,
 }
 
@@ -39,16 +46,26 @@ impl<'a> CudaChecker<'a> {
             && !source.includes().any(|(header, token)| {
                 hip_header(header).is_some() && source.vendors(token) == Vendors::Both
             });
+        let setting = match options.pytorch_extension {
+            Some(true) => Setting::PyTorchExtension,
+            Some(false) => Setting::Plain,
+            None => setting(source),
+        };
+        let knows_amd = has_hip_names || knows_amd(source);
+        // An extension's build may define `WITH_CUDA` on ROCm as well.
+        let arch = match setting {
+            Setting::Plain if !knows_amd => CudaArch::Unbuilt,
+            _ => CudaArch::Absent,
+        };
         let checker = CudaChecker {
             source,
             target: options.target,
+            libraries: options.libraries,
             has_hip_names,
-            setting: match options.pytorch_extension {
-                Some(true) => Setting::PyTorchExtension,
-                Some(false) => Setting::Plain,
-                None => setting(source),
-            },
-            knows_amd: has_hip_names || knows_amd(source),
+            is_fragment: options.is_fragment,
+            setting,
+            knows_amd,
+            compiled: changes_with(source, arch),
             diagnostics: DiagnosticSink::default(),
         };
         // SYCL is not CUDA, even if the source was converted from CUDA.
@@ -70,7 +87,8 @@ impl<'a> CudaChecker<'a> {
     /// is not compiled for the target, and AMD's branch was written for it.
     ///
     /// In a source with a condition for AMD, an error becomes information, because the author would have noticed it. A
-    /// finding about code that compiles but is wrong, such as a warp of 32, keeps its severity.
+    /// finding about code that compiles but is wrong, such as a warp of 32, keeps its severity. A finding in a
+    /// branch for a version of CUDA, which is not compiled on AMD, is information.
     pub fn report(
         &self,
         rule: &'static Rule,
@@ -98,6 +116,11 @@ impl<'a> CudaChecker<'a> {
         if self.diagnostics.is_full() || !self.is_for_both(tokens.start) {
             return;
         }
+        let severity = if self.is_skipped(tokens.start) {
+            Severity::Info
+        } else {
+            severity
+        };
         self.diagnostics.push(RawDiagnostic {
             rule: rule.into(),
             span: self.source.span(tokens),
@@ -108,9 +131,36 @@ impl<'a> CudaChecker<'a> {
         });
     }
 
+    /// The replacement for a CUDA header: of HIP, or of the roc libraries if they are selected.
+    pub(crate) fn amd_header(&self, cuda: &str) -> Option<&'static str> {
+        self.to_roc()
+            .then(|| roc_header(cuda))
+            .flatten()
+            .or_else(|| hip_header(cuda))
+    }
+
+    /// The entry of a name in the roc libraries, if they are selected.
+    pub(crate) fn roc_name(&self, cuda: &str) -> Option<RocName> {
+        self.to_roc().then(|| roc_name(cuda)).flatten()
+    }
+
+    /// PyTorch's hipify writes the hip libraries.
+    fn to_roc(&self) -> bool {
+        ROC_IS_COMPLETE && self.libraries == Libraries::Roc && self.setting == Setting::Plain
+    }
+
     /// False for code that only one vendor's compiler sees.
     pub fn is_for_both(&self, token: u32) -> bool {
         self.source.vendors(token) == Vendors::Both
+    }
+
+    /// True for code that AMD does not compile, because CUDA's macros are undefined there.
+    pub(crate) fn is_skipped(&self, token: u32) -> bool {
+        let after = self.compiled.partition_point(|(from, _)| *from <= token);
+        after
+            .checked_sub(1)
+            .and_then(|last| self.compiled.get(last))
+            .is_some_and(|(_, vendors)| *vendors == Vendors::NotAmd)
     }
 
     /// The positions of a word that both vendors compile and that refer to the global name, in order.

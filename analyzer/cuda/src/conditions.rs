@@ -67,15 +67,17 @@ struct Open {
     before: Verdict,
 }
 
-/// The positions at which the vendors change, in order.
+/// The positions at which the vendors change, in order. CUDA's macros are undefined on AMD where there is another branch.
 pub fn changes(source: &TokenStream<'_>) -> Vec<Change> {
+    changes_with(source, CudaArch::Unknown)
+}
+
+/// [`changes`], with `arch` where there is no other branch.
+pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> Vec<Change> {
     let chains = chains(source);
-    let arch = |has_else: bool| {
-        if has_else {
-            CudaArch::Absent
-        } else {
-            CudaArch::Unknown
-        }
+    let arch = |has_else: bool| match without_else {
+        CudaArch::Unknown if has_else => CudaArch::Absent,
+        arch => arch,
     };
     // `#if defined(X) || defined(Y)` before an `#elif` for AMD.
     let condition_of = |line: &Directive, chain: Chain| {
@@ -166,6 +168,19 @@ pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
 /// Macros that HIP does not define, so that they evaluate to 0.
 pub const CUDA_NUMBERS: &[&str] = &["__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION"];
 
+/// True for [`CUDA_NUMBERS`] and the versions of nvcc and cuDNN.
+pub(crate) fn is_cuda_number(name: &str) -> bool {
+    CUDA_NUMBERS.contains(&name) || name == "CUDNN_VERSION" || name.starts_with("__CUDACC_VER_")
+}
+
+/// `USE_CUDA`, `MY_WITH_CUDA`: a project's macro for its part for CUDA.
+pub(crate) fn selects_cuda(name: &str) -> bool {
+    name.ends_with("_CUDA")
+        && name
+            .split('_')
+            .any(|part| matches!(part, "USE" | "WITH" | "HAVE" | "HAS" | "ENABLE" | "BUILD"))
+}
+
 /// How those macros are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CudaArch {
@@ -173,6 +188,8 @@ pub enum CudaArch {
     Unknown,
     /// As undefined on AMD.
     Absent,
+    /// As undefined on AMD, and so are macros that select the part for CUDA, such as `USE_CUDA`.
+    Unbuilt,
     /// As undefined on AMD, and as larger than every number on NVIDIA.
     Newest,
 }
@@ -185,6 +202,7 @@ pub fn evaluate(source: &TokenStream<'_>, line: &Directive, arch: CudaArch) -> V
         end: line.end,
         arch,
         depth: 0,
+        is_of_a_macro: false,
     };
     match source.directive_name(line) {
         "ifdef" | "elifdef" => reader.name_is_defined(),
@@ -202,6 +220,8 @@ struct Reader<'s, 'a> {
     end: u32,
     arch: CudaArch,
     depth: u32,
+    /// In the condition of a macro, where other macros are not expanded, which keeps the time linear.
+    is_of_a_macro: bool,
 }
 
 impl Reader<'_, '_> {
@@ -286,15 +306,39 @@ impl Reader<'_, '_> {
         let compared = matches!(self.text(0), "<" | ">" | "=" | "+" | "-" | "*" | "/" | "%")
             || (self.text(0) == "!" && self.text(1) == "=");
         if compared {
-            let greater = self.text(0) == ">";
+            let is_not_zero = |ahead| {
+                let number = self.text(ahead);
+                number.starts_with(|c: char| c.is_ascii_digit()) && number != "0"
+            };
+            // `12000 <= CUDA_VERSION`, which is `CUDA_VERSION >= 12000`.
+            let mirrored = (self.text(0) == "<")
+                .then(|| self.text(if self.text(1) == "=" { 2 } else { 1 }))
+                .filter(|name| is_cuda_number(name))
+                .map(str::to_owned);
+            let greater = self.text(0) == ">"
+                || mirrored.is_some()
+                || (self.text(0) == "=" && self.text(1) == "=" && is_not_zero(2));
+            let name = mirrored.unwrap_or(name);
             self.skip_comparison();
             // An undefined macro is 0, which is not greater than any version.
             let defined = is_defined(self.source, &name, self.arch);
             let absent = |known: Option<bool>| known.filter(|is| !is && greater);
-            if CUDA_NUMBERS.contains(&name.as_str()) && self.arch == CudaArch::Newest {
+            if is_cuda_number(&name) && self.arch == CudaArch::Newest {
                 return Verdict::new(Some(!greater), Some(greater));
             }
             return Verdict::new(absent(defined.amd), absent(defined.nvidia));
+        }
+        let expands = is_word && !self.is_of_a_macro;
+        if let Some(body) = expands.then(|| body(self.source, &name)).flatten() {
+            let mut reader = Reader {
+                source: self.source,
+                at: body.start,
+                end: body.end,
+                arch: self.arch,
+                depth: self.depth,
+                is_of_a_macro: true,
+            };
+            return reader.either();
         }
         if is_word {
             is_defined(self.source, &name, self.arch)
@@ -333,6 +377,23 @@ impl Reader<'_, '_> {
     }
 }
 
+/// The condition that a macro stands for, if it depends on one of CUDA's: `#define HAS_BF16 (__CUDA_ARCH__ >= 800)`.
+pub(crate) fn body(source: &TokenStream<'_>, name: &str) -> Option<Directive> {
+    /// An upper limit for the length of such a condition.
+    const MAX: u32 = 40;
+    let at = *source.places(name).first()?;
+    let after = source.directives.partition_point(|line| line.start <= at);
+    let line = source.directives.get(after.checked_sub(1)?)?;
+    let body = at + 1..line.end;
+    let is_condition = source.directive_name(line) == "define"
+        && line.start + 2 == at
+        && line.end - line.start < MAX
+        && body
+            .clone()
+            .any(|token| is_cuda_number(source.token_text(token)));
+    is_condition.then_some(body)
+}
+
 /// NVIDIA's part of a macro's name, and the AMD equivalent.
 const PAIRS: [(&str, &str); 4] = [
     ("CUDA", "HIP"),
@@ -350,9 +411,10 @@ fn is_defined(source: &TokenStream<'_>, name: &str, arch: CudaArch) -> Verdict {
         "__HIP_DEVICE_COMPILE__" | "__AMDGCN__" | "__AMDGCN_WAVEFRONT_SIZE" => {
             Verdict::new(None, Some(false))
         }
-        _ if CUDA_NUMBERS.contains(&name) => match arch {
+        _ if arch == CudaArch::Unbuilt && selects_cuda(name) => Verdict::new(Some(false), None),
+        _ if is_cuda_number(name) => match arch {
             CudaArch::Unknown => Verdict::UNKNOWN,
-            CudaArch::Absent => Verdict::new(Some(false), None),
+            CudaArch::Absent | CudaArch::Unbuilt => Verdict::new(Some(false), None),
             CudaArch::Newest => Verdict::new(Some(false), Some(true)),
         },
         _ if name.starts_with("__gfx") => Verdict::new(None, Some(false)),
@@ -460,6 +522,30 @@ mod tests {
     }
 
     #[test]
+    fn branches_for_cuda_versions_are_not_compiled_on_amd() {
+        let skipped = |text: &str, arch| {
+            let source = Source::new(text);
+            changes_with(&source, arch)
+                .iter()
+                .any(|(_, vendors)| *vendors == Vendors::NotAmd)
+        };
+        for text in [
+            "#if CUDA_VERSION >= 12000\na\n#endif",
+            "#if defined(CUDART_VERSION) && CUDART_VERSION > 11080\na\n#endif",
+            "#if __CUDACC_VER_MAJOR__ > 11 || (__CUDACC_VER_MAJOR__ == 11 && __CUDACC_VER_MINOR__ >= 8)\na\n#endif",
+        ] {
+            assert!(skipped(text, CudaArch::Absent), "{text}");
+        }
+        assert!(!skipped("#ifdef USE_CUDA\na\n#endif", CudaArch::Absent));
+        assert!(skipped("#ifdef USE_CUDA\na\n#endif", CudaArch::Unbuilt));
+        assert!(!skipped("#ifndef WITH_CUDA\na\n#endif", CudaArch::Unbuilt));
+        assert!(!skipped(
+            "#if CUDA_VERSION < 9000\na\n#endif",
+            CudaArch::Unbuilt
+        ));
+    }
+
+    #[test]
     fn conditions_determine_the_vendor_of_branches() {
         for (text, wanted) in [
             ("#ifdef USE_ROCM\na\n#else\nb\n#endif\nc", "AN."),
@@ -489,6 +575,15 @@ mod tests {
             ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", "N."),
             ("#if CUDA_VERSION < 9000\na\n#else\nb\n#endif", ".."),
             ("#if CUDART_VERSION >= 13000\na\n#endif", "."),
+            ("#if __CUDACC_VER_MAJOR__ >= 12\na\n#else\nb\n#endif", "N."),
+            ("#if 12000 <= CUDA_VERSION\na\n#else\nb\n#endif", "N."),
+            ("#if CUDA_VERSION == 12000\na\n#else\nb\n#endif", "N."),
+            ("#if 12000 > CUDA_VERSION\na\n#else\nb\n#endif", ".."),
+            (
+                "#define X (__CUDA_ARCH__ >= 800)\n#if X\na\n#else\nb\n#endif",
+                "N.",
+            ),
+            ("#define X X\n#if X\na\n#else\nb\n#endif", ".."),
             ("#ifdef HAS_CUPTI\na\n#endif\nb", "N."),
             ("#if !defined(USE_CUDNN)\na\n#else\nb\n#endif", ".N"),
             ("#ifdef TURING_MMA_AVAILABLE\na\n#endif", "N"),

@@ -6,6 +6,10 @@ pub fn hip_header(cuda: &str) -> Option<&'static str> {
     if cuda.starts_with("cub/") && cuda.ends_with(".cuh") && cuda.bytes().all(is_path) {
         return Some("hipcub/hipcub.hpp");
     }
+    // The generators that `curand_kernel.h` includes.
+    if CURAND_PARTS.contains(&cuda.strip_prefix("curand_").unwrap_or_default()) {
+        return Some("hiprand/hiprand_kernel.h");
+    }
     HEADERS
         .iter()
         .find(|(header, _)| *header == cuda)
@@ -19,18 +23,20 @@ const HEADERS: &[(&str, &str)] = &[
     ("cuda_profiler_api.h", "hip/hip_runtime_api.h"),
     ("cudaProfiler.h", "hip/hip_runtime_api.h"),
     ("device_launch_parameters.h", ""),
-    ("device_functions.h", ""),
+    ("device_functions.h", "hip/device_functions.h"),
     ("device_atomic_functions.h", ""),
     ("sm_20_atomic_functions.h", ""),
     ("sm_30_intrinsics.h", ""),
     ("sm_60_atomic_functions.h", ""),
     ("crt/device_functions.h", ""),
+    ("texture_fetch_functions.h", ""),
     ("channel_descriptor.h", "hip/channel_descriptor.h"),
     ("driver_types.h", "hip/driver_types.h"),
     ("library_types.h", "hip/library_types.h"),
     ("vector_types.h", "hip/hip_vector_types.h"),
     ("vector_functions.h", "hip/hip_vector_types.h"),
     ("texture_types.h", "hip/hip_texture_types.h"),
+    ("cuda_texture_types.h", "hip/hip_texture_types.h"),
     ("surface_types.h", "hip/surface_types.h"),
     ("math_constants.h", "hip/hip_math_constants.h"),
     ("cuComplex.h", "hip/hip_complex.h"),
@@ -47,12 +53,15 @@ const HEADERS: &[(&str, &str)] = &[
     ("curand.h", "hiprand/hiprand.h"),
     ("curand_kernel.h", "hiprand/hiprand_kernel.h"),
     ("curand_mtgp32_host.h", "hiprand/hiprand_mtgp32_host.h"),
-    ("curand_normal.h", "hiprand/hiprand_kernel.h"),
-    ("curand_philox4x32_x.h", "hiprand/hiprand_kernel.h"),
-    ("curand_uniform.h", "hiprand/hiprand_kernel.h"),
+    (
+        "curand_mtgp32dc_p_11213.h",
+        "rocrand/rocrand_mtgp32_11213.h",
+    ),
     ("cusolverDn.h", "hipsolver/hipsolver.h"),
+    ("cusolverMg.h", "hipsolver/hipsolver.h"),
     ("cusolverRf.h", "hipsolver/hipsolver.h"),
     ("cusolverSp.h", "hipsolver/hipsolver.h"),
+    ("cusolverSp_LOWLEVEL_PREVIEW.h", "hipsolver/hipsolver.h"),
     ("cusolver_common.h", "hipsolver/hipsolver.h"),
     ("cusparse.h", "hipsparse/hipsparse.h"),
     ("cusparse_v2.h", "hipsparse/hipsparse.h"),
@@ -62,4 +71,20 @@ const HEADERS: &[(&str, &str)] = &[
     ("nccl.h", "rccl/rccl.h"),
     ("nvToolsExt.h", "roctracer/roctx.h"),
     ("nvtx3/nvToolsExt.h", "roctracer/roctx.h"),
+];
+
+const CURAND_PARTS: &[&str] = &[
+    "discrete.h",
+    "discrete2.h",
+    "globals.h",
+    "lognormal.h",
+    "mrg32k3a.h",
+    "mtgp32.h",
+    "mtgp32_kernel.h",
+    "normal.h",
+    "normal_static.h",
+    "philox4x32_x.h",
+    "poisson.h",
+    "precalc.h",
+    "uniform.h",
 ];

@@ -20,6 +20,7 @@ pub mod checker;
 pub mod conditions;
 #[doc(hidden)]
 pub mod headers;
+mod hipify;
 #[doc(hidden)]
 pub mod lexer;
 mod names;
@@ -31,10 +32,13 @@ pub mod source;
 pub mod token_stream;
 
 pub use checker::{CudaChecker, Setting};
-pub(crate) use conditions::{CUDA_NUMBERS, CudaArch, chains, evaluate, names_amd};
+pub(crate) use conditions::{
+    CUDA_NUMBERS, CudaArch, body, chains, evaluate, names_amd, selects_cuda,
+};
 pub use headers::hip_header;
+pub(crate) use hipify::{RocName, roc_header, roc_name};
 pub(crate) use lexer::Kind;
-pub(crate) use names::{Name, is_the_projects, name};
+pub(crate) use names::{Name, before_rocm_7, is_the_projects, name};
 pub use source::Source;
 pub use token_stream::Tokens;
 
@@ -42,6 +46,22 @@ use hipward_analyzer_core::Target;
 use hipward_analyzer_core::analysis::ParsedFile;
 use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::selection::RuleFilter;
+
+/// The libraries that replace cuBLAS, cuSPARSE, cuSOLVER and cuRAND.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Libraries {
+    /// hipBLAS, hipSPARSE, hipSOLVER and hipRAND, which also compile for NVIDIA.
+    #[default]
+    Hip,
+    /// rocBLAS, rocSPARSE, rocSOLVER and rocRAND, and MIOpen for cuDNN.
+    Roc,
+}
+
+impl Libraries {
+    /// Every value, with its name in a configuration file.
+    pub const ALL: [(&'static str, Libraries); 2] =
+        [("hip", Libraries::Hip), ("roc", Libraries::Roc)];
+}
 
 /// How to analyze CUDA C++.
 #[derive(Clone, Copy)]
@@ -52,6 +72,10 @@ pub struct CudaOptions<'a> {
     pub filter: &'a RuleFilter,
     /// Whether the source is built as a PyTorch extension, or by a build that runs hipify. `None`: its content decides.
     pub pytorch_extension: Option<bool>,
+    /// The libraries that names are converted to.
+    pub libraries: Libraries,
+    /// Whether the source is a string of another source, which a runtime compiler compiles.
+    pub is_fragment: bool,
     /// Whether a header of the project defines CUDA's names as HIP's.
     pub has_hip_names: bool,
     /// More checks of the source: a team's rules.

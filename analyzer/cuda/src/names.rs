@@ -3,7 +3,8 @@
 //! `names.txt` has a line for each name of CUDA's runtime, driver and libraries: `cudaMalloc` follows the pattern
 //! below, `cudaMallocHost hipHostMalloc` is an exception, `cuTensorMapEncodeTiled -` has no equivalent, and a `!` means
 //! that PyTorch's hipify does not convert the name. A name that is not in the table has no equivalent: none is derived.
-//! `analyzer/renew-cuda-names` generates it from HIP's own headers and the tables of what HIPIFY supports.
+//! `analyzer/renew-cuda-names` generates it from HIP's own headers and the tables of what HIPIFY supports. Its first line
+//! states their releases.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -77,6 +78,39 @@ pub(crate) fn name(cuda: &str) -> Option<Name<'_>> {
             },
             hipify_knows: !marked.ends_with('!'),
         }),
+    }
+}
+
+/// The name before ROCm 7.0, if it was another one: hipBLAS had two forms of each function with complex or mixed types, of
+/// which `_v2` has the types of CUDA, and the linker was part of hipRTC.
+pub(crate) fn before_rocm_7(cuda: &str, hip: &str) -> Option<String> {
+    if let Some(rest) = hip.strip_prefix("hipblas") {
+        let (name, is_64) = match rest.strip_suffix("_64") {
+            Some(name) => (name, "_64"),
+            None => (rest, ""),
+        };
+        let has_two_forms = name.ends_with("Ex")
+            || ["C", "Z", "Ic", "Iz", "Sca", "Scn", "Dz"]
+                .iter()
+                .any(|start| name.starts_with(start));
+        return (has_two_forms && !name.ends_with("_t") && name != "Create")
+            .then(|| format!("hipblas{name}_v2{is_64}"));
+    }
+    if let Some(option) = cuda
+        .strip_prefix("CU_JIT_")
+        .filter(|_| hip.starts_with("hipJit"))
+    {
+        return Some(match option {
+            "NUM_INPUT_TYPES" => "HIPRTC_JIT_NUM_LEGACY_INPUT_TYPES".to_owned(),
+            option => format!("HIPRTC_JIT_{}", option.replace("CUCONTEXT", "HIPCONTEXT")),
+        });
+    }
+    match hip {
+        "hipJitInputType" => Some("hiprtcJITInputType".to_owned()),
+        "hipLinkState_t" => Some("hiprtcLinkState".to_owned()),
+        "ihipLinkState_t" => Some("ihiprtcLinkState".to_owned()),
+        "hipMemsetParams" if cuda.starts_with("CUDA_") => Some("HIP_MEMSET_NODE_PARAMS".to_owned()),
+        _ => Some(format!("hiprtcLink{}", hip.strip_prefix("hipLink")?)),
     }
 }
 
@@ -181,7 +215,11 @@ mod tests {
 
     #[test]
     fn packed_table_equals_the_source_table() {
-        assert!(*TABLE == include_str!("names.txt"));
+        let (release, table) = include_str!("names.txt")
+            .split_once('\n')
+            .expect("a first line");
+        assert!(release.starts_with("# HIPIFY for ROCm "), "{release}");
+        assert!(*TABLE == table);
     }
 
     #[test]
@@ -215,6 +253,29 @@ mod tests {
             "an unknown name has no equivalent"
         );
         assert_eq!(name("cuda"), None);
+    }
+
+    #[test]
+    fn older_releases_have_other_names() {
+        let older = |cuda| match name(cuda) {
+            Some(Name::Hip { name, .. }) => before_rocm_7(cuda, &name),
+            _ => None,
+        };
+        for (cuda, wanted) in [
+            ("cublasCgemm", Some("hipblasCgemm_v2")),
+            ("cublasScnrm2_v2_64", Some("hipblasScnrm2_v2_64")),
+            ("cublasIzamax", Some("hipblasIzamax_v2")),
+            ("cublasGemmEx", Some("hipblasGemmEx_v2")),
+            ("cublasScopy", None),
+            ("cublasSgemm", None),
+            ("cublasCreate_v2", None),
+            ("cublasComputeType_t", None),
+            ("CU_JIT_TARGET", Some("HIPRTC_JIT_TARGET")),
+            ("cuLinkCreate", Some("hiprtcLinkCreate")),
+            ("cudaMalloc", None),
+        ] {
+            assert_eq!(older(cuda).as_deref(), wanted, "{cuda}");
+        }
     }
 
     #[test]

@@ -8,13 +8,14 @@ pub(crate) mod work;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hipward_analyzer::{Arch, Language, Options, Selection, Target, Version};
+use hipward_analyzer::{Arch, Language, Libraries, Options, Selection, Target, Version};
 
 /// Options for a target written as `python=3.10 torch=2.8 rocm=6.4 arch=gfx90a`; other values are defaults. With
-/// `select=kernel-launch` only that rule runs.
+/// `select=kernel-launch` only that rule runs; `libraries=roc` selects the roc libraries.
 pub(crate) fn options(language: Language, words: &str) -> Options {
     let mut target = Target::default();
     let mut rules = Selection::default();
+    let mut libraries = Libraries::default();
     for word in words.split_whitespace() {
         let (key, value) = word.split_once('=').expect("key=value");
         let version = || Version::try_from(value.to_owned()).expect("a version");
@@ -25,6 +26,10 @@ pub(crate) fn options(language: Language, words: &str) -> Options {
             "arch" => {
                 target.arch = Arch::of_name(value).expect("an architecture");
             }
+            "libraries" => {
+                let known = Libraries::ALL.iter().find(|(name, _)| *name == value);
+                libraries = known.expect("hip or roc").1;
+            }
             "select" => rules = Selection::new(&[value], &[]).expect("a rule"),
             _ => panic!("{key} is not a key of a target"),
         }
@@ -32,6 +37,7 @@ pub(crate) fn options(language: Language, words: &str) -> Options {
     let mut options = Options::default();
     options.target = target;
     options.rules = rules;
+    options.libraries = libraries;
     options.language = Some(language);
     options
 }

@@ -54,6 +54,8 @@ bool launches(float* x, cudaStream_t stream) {
     bool ok = cudaOccupancyMaxPotentialBlockSize(&grid, &block, scale) == cudaSuccess;
     ok = ok && cudaOccupancyMaxPotentialBlockSize(&grid, &block, scale, 0, 256) == cudaSuccess;
     ok = ok && cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale, block, 0) == cudaSuccess;
+    cudaFuncAttributes attributes;
+    ok = ok && cudaFuncGetAttributes(&attributes, &scale) == cudaSuccess;
     ok = ok && cudaLaunchCooperativeKernel(scale, dim3(grid), dim3(block), arguments) == cudaSuccess;
     ok = ok && cudaLaunchCooperativeKernel((void*)scale, dim3(grid), dim3(block), arguments, 0, stream) == cudaSuccess;
     return ok && cudaLaunchKernel(scale, dim3(grid), dim3(block), arguments) == cudaSuccess;

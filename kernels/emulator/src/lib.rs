@@ -55,6 +55,8 @@
 //! * A finding can be missing: a race is detected only between accesses that the run executed.
 
 mod arch;
+#[cfg(feature = "command")]
+mod command;
 mod count;
 mod error;
 mod finding;
@@ -70,6 +72,8 @@ mod trace;
 mod vector;
 
 pub use arch::Arch;
+#[cfg(feature = "command")]
+pub use command::run_command;
 pub use count::{Access, Class, Counts};
 pub use error::Error;
 pub use finding::{Finding, FindingKind};

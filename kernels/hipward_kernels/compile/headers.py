@@ -18,6 +18,7 @@ from hipward_kernels.compile.failure import CompileError
 from hipward_kernels.compile.request import ARCHS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from hipward_kernels.compile.request import Request
@@ -50,17 +51,18 @@ def parsed(request: Request, arch: str, directory: Path) -> Path | None:
 
 def parse_ahead(directory: Path) -> Thread:
     """Starts to precompile the headers into `directory`, in the background."""
-    thread = Thread(target=_parse_all, args=[directory], daemon=True)
+    thread = Thread(target=parse, args=[directory, ARCHS], daemon=True)
     thread.start()
     return thread
 
 
-def _parse_all(directory: Path) -> None:
+def parse(directory: Path, archs: Sequence[str]) -> None:
+    """Precompiles the headers for `archs` into `directory`."""
     # Errors are reported when a source is compiled.
     with contextlib.suppress(CompileError, OSError, subprocess.SubprocessError):
         library = device_library()
         (directory / "headers.h").write_text(f"#include <{WRAPPER}>\n#include <hip/hip_runtime.h>\n", encoding="utf-8")
-        for arch in ARCHS:
+        for arch in archs:
             clang = next((clang for clang in clangs() if arch in clang.archs), None)
             if clang is not None:
                 device_constants.bitcode(clang, arch, (), directory)

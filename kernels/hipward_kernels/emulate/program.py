@@ -17,9 +17,12 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 PROGRAM = "hipward-emulate"
+
+SUBCOMMAND = "emulate-launch"
+"""Subcommand of `hipward` that does the same."""
 
 Argument = Tensor | bytes
 """A tensor, whose address is passed, or the bytes of a value."""
@@ -51,8 +54,10 @@ class Report:
     counts: dict[str, Any] = field(default_factory=dict)
 
 
-def program() -> Path:
-    """The emulator's program: `HIPWARD_EMULATE`, the build folder of cargo, or the search path.
+def command() -> list[str]:
+    """The emulator's command line: `HIPWARD_EMULATE`, the build folder of cargo, or the search path.
+
+    It is the program `hipward-emulate`, or the program `hipward`, which contains it.
 
     Raises:
         EmulationError: There is none.
@@ -60,7 +65,7 @@ def program() -> Path:
     if own := os.environ.get("HIPWARD_EMULATE"):
         if not os.access(own, os.X_OK) or Path(own).is_dir():
             raise EmulationError(f"HIPWARD_EMULATE is {own}, which is not a program; set it to {PROGRAM}, or unset it")
-        return Path(own)
+        return [own] if Path(own).name.startswith(PROGRAM) else [own, SUBCOMMAND]
     repository = Path(__file__).parents[3]
     targets = [repository / "target", Path.home() / ".cache" / "hipward" / "target"]
     if chosen := os.environ.get("CARGO_TARGET_DIR"):
@@ -68,9 +73,11 @@ def program() -> Path:
     for target in targets:
         for profile in ("release", "debug"):
             if (built := target / profile / PROGRAM).is_file():
-                return built
+                return [str(built)]
     if found := shutil.which(PROGRAM):
-        return Path(found)
+        return [found]
+    if found := shutil.which("hipward"):
+        return [found, SUBCOMMAND]
     raise EmulationError(f"{PROGRAM} is not built; run `cargo build --package hipward-emulator` in the repository")
 
 
@@ -104,12 +111,51 @@ def run(
     Raises:
         EmulationError: The kernel cannot be executed, or it ended with an error.
     """
+    answer = execute(listing, arguments, grid, workgroup, kernel=kernel, lds=lds, budget=budget)
+    if error := answer["error"]:
+        raise EmulationError(f"line {error['line']}: {error['message']}")
+    return Report([Finding(**finding) for finding in answer["findings"]], answer["counts"])
+
+
+def execute(
+    listing: str,
+    arguments: Sequence[Argument],
+    grid: tuple[int, int, int],
+    workgroup: tuple[int, int, int],
+    *,
+    kernel: str | None = None,
+    lds: int = 0,
+    budget: int = 1 << 32,
+    names: Sequence[str] = (),
+    uninitialized: Collection[int] = (),
+    watch: Sequence[tuple[int, int]] = (),
+) -> dict[str, Any]:
+    """Executes a kernel like `run`, and returns the emulator's answer, also if the kernel ended with an error.
+
+    Args:
+        listing: See `run`, as the following.
+        arguments: Tensors and bytes.
+        grid: Workgroups.
+        workgroup: Work-items.
+        kernel: The kernel's name.
+        lds: Bytes of LDS.
+        budget: Most instructions.
+        names: The arguments' names for messages; without them `argument 0` and so on.
+        uninitialized: Positions of tensors among the arguments whose memory counts as never written.
+        watch: Elements, as an argument's position and an index, for which `writers` has the lane that stored last.
+
+    Raises:
+        EmulationError: The kernel cannot be executed.
+    """
     with TemporaryDirectory() as folder:
         directory = Path(folder)
         (directory / "listing.s").write_text(listing, encoding="utf-8")
-        storages = _storages(arguments)
-        buffers = [
-            {"name": name, "file": str(directory / f"{at}.bin")} for at, (name, _) in enumerate(storages.values())
+        storages = _storages(arguments, names)
+        places = [_argument(argument, list(storages)) for argument in arguments]
+        unwritten = {places[position]["address"][0] for position in uninitialized}
+        buffers: list[dict[str, Any]] = [
+            {"name": name, "file": str(directory / f"{at}.bin"), "uninitialized": at in unwritten}
+            for at, (name, _) in enumerate(storages.values())
         ]
         for buffer, (_, contents) in zip(buffers, storages.values(), strict=True):
             contents.numpy().tofile(buffer["file"])
@@ -121,31 +167,37 @@ def run(
             "lds": lds,
             "budget": budget,
             "buffers": buffers,
-            "arguments": [_argument(argument, list(storages)) for argument in arguments],
+            "arguments": places,
+            "watch": [_element(arguments[position], places[position], index) for position, index in watch],
         }
         done = subprocess.run(  # noqa: S603 - the program of this repository
-            [program()], input=json.dumps(description), capture_output=True, text=True, check=False
+            command(), input=json.dumps(description), capture_output=True, text=True, check=False
         )
         if not done.stdout:
             raise EmulationError(
                 done.stderr.strip().removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} ended with {done.returncode}"
             )
-        answer = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(done.stdout)
         for buffer, (_, contents) in zip(buffers, storages.values(), strict=True):
             contents.copy_(torch.from_numpy(np.fromfile(buffer["file"], dtype=np.uint8)))
-    if error := answer["error"]:
-        raise EmulationError(f"line {error['line']}: {error['message']}")
-    return Report([Finding(**finding) for finding in answer["findings"]], answer["counts"])
+    return answer
 
 
-def _storages(arguments: Sequence[Argument]) -> dict[int, tuple[str, Tensor]]:
+def _element(argument: Argument, place: dict[str, Any], index: int) -> tuple[int, int]:
+    """The buffer of an element of a contiguous tensor, and its byte offset."""
+    buffer, offset = place["address"]
+    return buffer, offset + index * (argument.element_size() if isinstance(argument, Tensor) else 1)
+
+
+def _storages(arguments: Sequence[Argument], names: Sequence[str]) -> dict[int, tuple[str, Tensor]]:
     """Name and bytes of each storage, by its address. Tensors that share memory share a buffer."""
     storages: dict[int, tuple[str, Tensor]] = {}
     for position, argument in enumerate(arguments):
         if isinstance(argument, Tensor):
             storage = argument.detach().untyped_storage()
             contents = torch.empty(0, dtype=torch.uint8).set_(storage)
-            storages.setdefault(storage.data_ptr(), (f"argument {position}", contents))
+            name = names[position] if names else f"argument {position}"
+            storages.setdefault(storage.data_ptr(), (name, contents))
     return storages
 
 

@@ -14,6 +14,9 @@ A judge imports its helpers from here:
 
     from hipward_kernels.exercise import expect, expect_close, source_of, tensor
 
+An exercise with `start.hip` instead of `start.py` has HIP programs, with `//` for `#` in the marks. They are compiled
+for gfx942 and executed in the emulator; see `kernel.py` for what a case gets.
+
 Each answer runs in its own process, which is forked from one that has imported PyTorch. The answer and the judge share
 that process, because a judge calls the answer's functions with tensors and inspects what they return. This is a
 learning aid, not a security boundary: see `batch.py` for what it detects and what it cannot. A server must isolate the

@@ -72,7 +72,7 @@ def main() -> None:
     warm_up()
     seed = new_seed() if options.seed is None else options.seed
     result = judge_one(exercise, file.resolve(), seed, limits)
-    print(json.dumps(asdict(result)) if options.json else report(result))
+    print(json.dumps(asdict(result)) if options.json else report(result, exercise.suffix))
     sys.exit({"solved": 0, "unavailable": 2}.get(result.status, 1))
 
 
@@ -96,16 +96,20 @@ def _check(folders: list[Path], seed: int, limits: Limits, processes: int, *, as
     return int(failed)
 
 
-def report(result: Result) -> str:
-    """A result as text."""
+def report(result: Result, suffix: str) -> str:
+    """A result as text. `suffix` is that of the answer's file."""
     lines = []
+    heading = _HEADINGS[result.status]
+    if result.status == "did_not_load" and suffix == folder.HIP:
+        heading = "The file does not compile."
     for case in result.cases:
         if result.status == "did_not_load":
             break
         lines.append(f"  {_MARKS[case.status]}  {case.title}")
         if case.message:
             lines.append(f"        {f'line {case.line}: ' if case.line else ''}{case.message}")
-    lines.append(_HEADINGS[result.status])
+        lines += [f"        - {f'line {note.line}: ' if note.line else ''}{note.message}" for note in case.notes]
+    lines.append(heading)
     if result.message:
         lines.append(f"  {f'line {result.line}: ' if result.line else ''}{result.message}")
     lines += [f"  Hint: {hint}" for hint in result.hints]

@@ -16,20 +16,26 @@ if TYPE_CHECKING:
 class ExpectationError(AssertionError):
     """A case failed; the text is the message for the learner."""
 
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        """Line of the learner's file, from 1, if the judge knows it."""
+
 
 class Unavailable(Exception):  # noqa: N818 - judges raise it by this name; it is not a mistake of anybody
     """The case cannot be checked on this machine; the text gives the reason, such as a missing compiler."""
 
 
-def expect(condition: object, message: str) -> None:
+def expect(condition: object, message: str, *, line: int | None = None) -> None:
     """Fails the case with `message` unless `condition` is true.
 
-    A tensor of several elements is true if all its elements are.
+    A tensor of several elements is true if all its elements are. `line` is the line of the learner's file that the
+    message is about.
     """
     if hasattr(condition, "all") and getattr(condition, "ndim", 0) > 0:
         condition = condition.all()
     if not condition:
-        raise ExpectationError(message)
+        raise ExpectationError(message, line)
 
 
 def expect_close(got: Any, expected: Any, *, atol: float = 0.0, rtol: float = 0.0, what: str = "the result") -> None:
@@ -56,13 +62,7 @@ def expect_close(got: Any, expected: Any, *, atol: float = 0.0, rtol: float = 0.
         actual.shape == wanted.shape,
         f"{what} has shape {tuple(actual.shape)}, expected {tuple(wanted.shape)}",
     )
-    with _no_grad():
-        allowed = atol + rtol * wanted.abs()
-        difference = (actual - wanted).abs()
-        # Not `difference > allowed`: a NaN on one side only is a difference.
-        same = (difference <= allowed) | (actual == wanted) | (actual.isnan() & wanted.isnan())
-        # The difference to an infinity is not within any tolerance, and an infinite tolerance is none.
-        same &= (actual == wanted) | ~(actual.isinf() | wanted.isinf())
+    same, difference, allowed = _agreement(actual, wanted, atol, rtol)
     if same.all():
         return
     wrong = (~same).nonzero()
@@ -74,6 +74,32 @@ def expect_close(got: Any, expected: Any, *, atol: float = 0.0, rtol: float = 0.
     if same.numel() > 1:
         message += f"; {len(wrong)} of {same.numel()} elements differ, shape {tuple(same.shape)}"
     raise ExpectationError(message)
+
+
+def differing(got: Any, expected: Any, *, atol: float = 0.0, rtol: float = 0.0) -> list[int]:
+    """Indices of the elements in which two tensors of the same shape differ, counted row by row; see `expect_close`.
+
+    Empty if the shapes differ.
+    """
+    actual, wanted = _tensor(got, "the result"), _tensor(expected, "the expected value")
+    if actual.shape != wanted.shape:
+        return []
+    indices: list[int] = (~_agreement(actual, wanted, atol, rtol)[0]).reshape(-1).nonzero().reshape(-1).tolist()
+    return indices
+
+
+def _agreement(
+    actual: torch.Tensor, wanted: torch.Tensor, atol: float, rtol: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Which elements agree, their difference, and the allowed difference."""
+    with _no_grad():
+        allowed = atol + rtol * wanted.abs()
+        difference = (actual - wanted).abs()
+        # Not `difference > allowed`: a NaN on one side only is a difference.
+        same = (difference <= allowed) | (actual == wanted) | (actual.isnan() & wanted.isnan())
+        # The difference to an infinity is not within any tolerance, and an infinite tolerance is none.
+        same &= (actual == wanted) | ~(actual.isinf() | wanted.isinf())
+    return same, difference, allowed
 
 
 def source_of(answer: ModuleType) -> str:

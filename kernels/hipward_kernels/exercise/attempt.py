@@ -12,17 +12,20 @@ import random
 import signal
 import sys
 import traceback
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hipward_kernels.exercise.assertions import ExpectationError, Unavailable
+from hipward_kernels.exercise.folder import HIP
 from hipward_kernels.exercise.result import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
     from types import ModuleType
 
     from hipward_kernels.exercise.folder import Exercise
+    from hipward_kernels.exercise.kernel import Kernel
 
 ANSWER = "answer"
 """Name of the learner's module."""
@@ -39,18 +42,24 @@ NOT_LOADED = 3
 
 
 def run(
-    exercise: Exercise, answer: Path, seed: int, controls: dict[str, list[Path]], write: Callable[[bytes], None]
+    exercise: Exercise,
+    answer: Path,
+    seed: int,
+    controls: dict[str, list[Path]],
+    headers: Path | None,
+    write: Callable[[bytes], None],
 ) -> None:
     """Judges an answer: this process loads the judge and forks one for each case, which loads the answer.
 
     A case has a process of its own because an answer can corrupt memory: Triton's interpreter loads from and stores to
-    the addresses that the kernel computes.
+    the addresses that the kernel computes. A HIP answer is compiled once, in this process, and runs in the emulator.
 
     Args:
         exercise: The exercise.
         answer: The learner's file.
         seed: Seed of the cases' values.
         controls: Wrong answers, by the case that they must fail.
+        headers: HIP: a folder with precompiled headers, if there is one.
         write: Receives the lines.
     """
     encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -62,14 +71,20 @@ def run(
     if judge is None:
         return
     functions = {name: getattr(judge, name) for name, _ in exercise.cases}
+    kernel: Kernel | None = None
     for position, (name, _) in enumerate(exercise.cases):
         tell("begin", case=name)
+        if exercise.suffix == HIP and kernel is None:
+            kernel = _compile(answer, headers, tell)
+            if kernel is None:
+                tell("ended", case=name, reason=None)
+                break
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
                 code = _judge_case(
-                    functions[name], answer, controls.get(name, []), f"{seed}:{name}", tell, first=position == 0
+                    functions[name], answer, kernel, controls.get(name, []), f"{seed}:{name}", tell, first=position == 0
                 )
                 for stream in (sys.stdout, sys.stderr):
                     stream.flush()
@@ -83,9 +98,29 @@ def run(
     tell("end")
 
 
+def _compile(answer: Path, headers: Path | None, tell: Callable[..., None]) -> Kernel | None:
+    """Compiles a HIP answer in the working directory. If that fails, writes the line of the first case."""
+    from hipward_kernels.exercise.kernel import NotCompiledError, compile_answer  # noqa: PLC0415 - HIP answers only
+
+    directory = Path.cwd()
+    if headers is not None:
+        for file in headers.iterdir():
+            (directory / file.name).symlink_to(file)
+    try:
+        return compile_answer(answer, directory)
+    except NotCompiledError as error:
+        print(error.output, flush=True)
+        tell("answer", message=shortened(str(error)), line=error.line)
+    except Unavailable as error:
+        tell("answer", message=None, line=None)
+        tell("case", status="unavailable", message=shortened(str(error)), line=None, notes=[])
+    return None
+
+
 def _judge_case(
-    function: Callable[[ModuleType, random.Random], object],
+    function: Callable[[Any, random.Random], object],
     answer: Path,
+    kernel: Kernel | None,
     controls: list[Path],
     seed: str,
     tell: Callable[..., None],
@@ -93,22 +128,27 @@ def _judge_case(
     first: bool,
 ) -> int:
     """Runs one case on the answer and, if it passes, on its controls. Returns the exit code."""
+    module: Any = kernel
     try:
-        # Each case imports the file; what it prints then appears once.
-        with contextlib.nullcontext() if first else _silence():
-            module = _load(answer, ANSWER)
+        if kernel is None:
+            # Each case imports the file; what it prints then appears once.
+            with contextlib.nullcontext() if first else _silence():
+                module = _load(answer, ANSWER)
     except BaseException as error:  # noqa: BLE001 - an answer may raise and exit in any way
         tell("answer", message=shortened(_load_message(error)), line=_line(error, answer))
         return NOT_LOADED
     tell("answer", message=None, line=None)
     status, message, line = _run_case(function, module, answer, seed)
-    tell("case", status=status, message=message and shortened(message), line=line)
+    notes = kernel.notes if kernel else []
+    if status == "passed" and kernel and kernel.faulty:
+        status, message = "failed", "The emulator reports an error:"
+    tell("case", status=status, message=message and shortened(message), line=line, notes=[*map(asdict, notes)])
     if status == "passed" and controls:
         tell("control", status="passed" if _accepts(function, controls, seed) else "failed")
     return 0
 
 
-def _accepts(function: Callable[[ModuleType, random.Random], object], controls: list[Path], seed: str) -> bool:
+def _accepts(function: Callable[[Any, random.Random], object], controls: list[Path], seed: str) -> bool:
     """Whether a case accepts wrong answers.
 
     One of them may pass by chance with some values, so it must accept each of several runs.
@@ -188,7 +228,7 @@ def _load(path: Path, name: str) -> ModuleType:
 
 
 def _run_case(
-    function: Callable[[ModuleType, random.Random], object], module: ModuleType, path: Path, seed: str
+    function: Callable[[Any, random.Random], object], module: Any, path: Path, seed: str
 ) -> tuple[str, str | None, int | None]:
     """Status, message, and the learner's line."""
     generator = random.Random(seed)  # noqa: S311 - values of tests are not secrets
@@ -199,13 +239,13 @@ def _run_case(
     except Unavailable as error:
         return "unavailable", str(error), None
     except ExpectationError as error:
-        return "failed", str(error), _line(error, path)
+        return "failed", str(error), error.line or _line(error, path)
     except BaseException as error:  # noqa: BLE001 - an answer may raise and exit in any way
         return "failed", _case_message(error, module, path), _line(error, path)
     return "passed", None, None
 
 
-def _case_message(error: BaseException, module: ModuleType, path: Path) -> str:
+def _case_message(error: BaseException, module: Any, path: Path) -> str:
     error = _cause(error)
     if isinstance(error, AttributeError) and getattr(error, "obj", None) is module:
         return f"The file defines no `{error.name}`."

@@ -32,12 +32,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hipward_kernels.exercise import attempt
-from hipward_kernels.exercise.result import MESSAGE_LIMIT, OUTPUT_LIMIT, Case, CaseStatus, Result, Status
+from hipward_kernels.exercise.folder import HIP
+from hipward_kernels.exercise.result import (
+    MESSAGE_LIMIT,
+    MOST_NOTES,
+    OUTPUT_LIMIT,
+    Case,
+    CaseStatus,
+    Note,
+    Result,
+    Status,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hipward_kernels.exercise.folder import Exercise
+
+COMPILE_SECONDS = 10.0
+"""Time that a HIP answer has in addition, for its compilation."""
 
 LINES_LIMIT = 1 << 20
 """Bytes that a process may write to its pipe."""
@@ -86,13 +99,16 @@ def judge_one(exercise: Exercise, answer: Path, seed: int, limits: Limits | None
     return next(judge(iter([Task(exercise, answer, seed)]), limits))[1]
 
 
-def judge(tasks: Iterable[Task], limits: Limits | None = None, processes: int = 1) -> Iterator[tuple[Task, Result]]:
+def judge(
+    tasks: Iterable[Task], limits: Limits | None = None, processes: int = 1, headers: Path | None = None
+) -> Iterator[tuple[Task, Result]]:
     """The results of answers, in the order in which they end.
 
     Args:
         tasks: The answers.
         limits: The limits of each.
         processes: How many run at the same time.
+        headers: A folder with precompiled headers for HIP answers (`compile/headers.py`).
     """
     limits = limits or Limits()
     waiting = iter(tasks)
@@ -102,7 +118,7 @@ def judge(tasks: Iterable[Task], limits: Limits | None = None, processes: int = 
         stack.callback(lambda: [process.end(selector) for process in running])
         while True:
             while len(running) < processes and (task := next(waiting, None)):
-                running.append(_Process.start(task, limits, selector))
+                running.append(_Process.start(task, limits, headers, selector))
             if not running:
                 return
             wait = max(0.0, min(process.deadline for process in running) - time.monotonic())
@@ -130,7 +146,6 @@ class _Process:
     """Descriptor of the pipe with what the answer prints."""
     directory: Path
     controls: dict[str, list[Path]]
-    limits: Limits
     started: float
     deadline: float
     text: bytearray = field(default_factory=bytearray)
@@ -140,7 +155,7 @@ class _Process:
     closed: bool = False
 
     @staticmethod
-    def start(task: Task, limits: Limits, selector: selectors.BaseSelector) -> _Process:
+    def start(task: Task, limits: Limits, headers: Path | None, selector: selectors.BaseSelector) -> _Process:
         """Forks a process for a task."""
         controls = _controls(task.exercise)
         directory = Path(tempfile.mkdtemp(prefix="hipward-exercise-"))
@@ -152,7 +167,9 @@ class _Process:
         if pid == 0:
             try:
                 attempt.enter(output_end, lines_end, directory, limits.memory_mb)
-                attempt.run(task.exercise, task.answer, task.seed, controls, lambda data: _write(lines_end, data))
+                attempt.run(
+                    task.exercise, task.answer, task.seed, controls, headers, lambda data: _write(lines_end, data)
+                )
             finally:
                 os._exit(0)
         os.close(lines_end)
@@ -160,7 +177,8 @@ class _Process:
         with contextlib.suppress(OSError):
             # The child does the same; whichever is first. Afterwards the group can be ended.
             os.setpgid(pid, pid)
-        process = _Process(task, pid, lines, output, directory, controls, limits, started, started + limits.seconds)
+        deadline = started + limits.seconds + (COMPILE_SECONDS if task.exercise.suffix == HIP else 0)
+        process = _Process(task, pid, lines, output, directory, controls, started, deadline)
         selector.register(lines, selectors.EVENT_READ, process.read_lines)
         selector.register(output, selectors.EVENT_READ, process.read_output)
         os.set_blocking(lines, False)
@@ -231,7 +249,7 @@ class _Process:
             except (ValueError, TypeError, KeyError, IndexError, AttributeError):
                 log.invalid = True
         exercise = self.task.exercise
-        result = log.result(self.limits.seconds if stopped else None)
+        result = log.result(self.deadline - self.started if stopped else None)
         return replace(
             result,
             hints=exercise.hints(set(result.failed)) if result.status == "not_yet" and result.failed else [],
@@ -249,6 +267,8 @@ class _Log:
 
     def __init__(self, exercise: Exercise, controls: dict[str, list[Path]]) -> None:
         self.cases = [Case(name, title) for name, title in exercise.cases]
+        self.loading = "compiled" if exercise.suffix == HIP else "imported"
+        """What happens to a file before its first case."""
         self.controls = controls
         self.judge: tuple[str, str | None] | None = None
         self.not_loaded: tuple[str, int | None] | None = None
@@ -273,7 +293,7 @@ class _Log:
         elif step == "answer" and previous == "begin":
             self._answer(_words(line["message"]), _number(line["line"]))
         elif step == "case" and previous == "answer" and line["status"] in {"passed", "failed", "unavailable"}:
-            self._set(line["status"], _words(line["message"]), _number(line["line"]))
+            self._set(line["status"], _words(line["message"]), _number(line["line"]), _notes(line["notes"]))
         elif step == "control" and previous == "case" and self._expects_control():
             if line["status"] != "failed":
                 self.accepted.append(self._current().title)
@@ -291,8 +311,10 @@ class _Log:
     def _expects_control(self) -> bool:
         return self._current().status == "passed" and self._current().name in self.controls
 
-    def _set(self, status: CaseStatus, message: str | None, line: int | None) -> None:
-        self.cases[self.position] = replace(self._current(), status=status, message=message, line=line)
+    def _set(self, status: CaseStatus, message: str | None, line: int | None, notes: Iterable[Note] = ()) -> None:
+        self.cases[self.position] = replace(
+            self._current(), status=status, message=message, line=line, notes=list(notes)
+        )
 
     def _answer(self, message: str | None, line: int | None) -> None:
         """The answer was loaded, or not."""
@@ -309,7 +331,7 @@ class _Log:
         if reason in {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE"}:
             how += ". An access outside of a tensor's memory can cause this: check offsets and masks"
         if previous == "begin" and self.position == 0:
-            self.not_loaded = f"The process ended while the file was imported ({how}).", None
+            self.not_loaded = f"The process ended while the file was {self.loading} ({how}).", None
         elif self._current().status == "not_run" and not self.not_loaded:
             self._set("failed", f"The process ended before the case did ({how}).", None)
         elif previous == "case" and self._expects_control() and reason is None:
@@ -354,13 +376,16 @@ class _Log:
         if self.judge is None:
             return "while the judge was imported"
         if self.step == "begin" and self.position == 0:
-            return "while the file was imported"
+            return f"while the file was {self.loading}"
         return f"in the case “{self._current().title}”" if self.position < len(self.cases) else "after the last case"
 
 
 def _controls(exercise: Exercise) -> dict[str, list[Path]]:
     """For each case that a wrong answer fails, these answers in random order."""
     found: dict[str, list[Path]] = {}
+    if exercise.suffix == HIP:
+        # The emulator executes the answer, which therefore cannot change the judge.
+        return found
     for wrong in exercise.wrong:
         for name in wrong.fails:
             found.setdefault(name, []).append(wrong.path)
@@ -392,6 +417,10 @@ def _text(path: Path) -> str:
 
 def _words(value: Any) -> str | None:
     return value[:MESSAGE_LIMIT] if isinstance(value, str) else None
+
+
+def _notes(value: Any) -> list[Note]:
+    return [Note(_number(note["line"]), note["message"][:MESSAGE_LIMIT]) for note in value[:MOST_NOTES]]
 
 
 def _number(value: Any) -> int | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hipward_kernels.compile import headers as compile_headers
 from hipward_kernels.exercise import folder
 from hipward_kernels.exercise.batch import Limits, Task, judge
+from hipward_kernels.exercise.folder import ARCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +64,11 @@ def check(folders: list[Path], seed: int, limits: Limits, processes: int) -> Ite
             result.answers = len(planned)
             expectations |= planned
         left = {path: result.answers for path, result in checks.items()}
-        for task, judged in judge(list(expectations), limits, processes):
+        headers = Path(scratch) / "headers"
+        headers.mkdir()
+        if any(task.exercise.suffix == folder.HIP for task in expectations):
+            compile_headers.parse(headers, (ARCH,))
+        for task, judged in judge(list(expectations), limits, processes, headers):
             path = task.exercise.folder
             result = checks[path]
             _record(result, task, judged, expectations[task])
@@ -93,17 +99,18 @@ def _name(task: Task) -> str:
 def _plan(exercise: Exercise, seed: int, scratch: Path) -> Iterator[tuple[Task, Callable[[Result], str | None]]]:
     yield Task(exercise, exercise.start, seed), _starts
     for correct in (exercise.solution, *exercise.right):
-        for offset in range(SEEDS):
+        # Most of the time of a HIP answer is its compilation.
+        for offset in range(1 if exercise.suffix == folder.HIP else SEEDS):
             yield Task(exercise, correct, seed + offset), _solved
     for wrong in exercise.wrong:
         yield Task(exercise, wrong.path, seed), _fails_in(wrong.fails)
     start = exercise.start.read_text(encoding="utf-8")
-    filled = folder.filled_holes(start, exercise.solution.read_text(encoding="utf-8"))
+    filled = folder.filled_holes(start, exercise.solution.read_text(encoding="utf-8"), exercise.suffix)
     for name in filled:
         text = start
         for other, content in filled.items():
             text = text if other == name else folder.with_hole(text, other, content)
-        emptied = scratch / f"solution.py with the hole {name} of start.py.py"
+        emptied = scratch / f"solution with the hole {name} of the start.{exercise.suffix}"
         emptied.write_text(text, encoding="utf-8")
         yield Task(exercise, emptied, seed), _refused
 

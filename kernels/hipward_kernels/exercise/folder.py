@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HOLE = re.compile(r"^\s*# (hole|end): (\S+)\s*$")
-_HEADER = re.compile(r"^# ?(fails|message): *(.*)$")
+_HOLE = re.compile(r"^\s*(?:#|//) (hole|end): (\S+)\s*$")
+_HEADER = re.compile(r"^(?:#|//) ?(fails|message): *(.*)$")
+PYTHON, HIP = "py", "hip"
+ARCH = "gfx942"
+"""The target for which HIP answers are compiled."""
+_COMMENTS = {PYTHON: "#", HIP: "//"}
+"""Begin of a comment, by the suffix of an exercise's programs."""
 
 
 class ExerciseError(Exception):
@@ -35,6 +40,8 @@ class Exercise:
     """An exercise, read from its folder."""
 
     folder: Path
+    suffix: str
+    """Suffix of its programs: `py`, or `hip` for kernels that the emulator executes."""
     cases: tuple[tuple[str, str], ...]
     """Name and title of each case, in the order of judge.py."""
     right: tuple[Path, ...]
@@ -49,20 +56,24 @@ class Exercise:
     @property
     def start(self) -> Path:
         """What the learner begins with."""
-        return self.folder / "start.py"
+        return self.folder / f"start.{self.suffix}"
 
     @property
     def solution(self) -> Path:
         """The author's answer."""
-        return self.folder / "solution.py"
+        return self.folder / f"solution.{self.suffix}"
 
     def hints(self, failed: set[str]) -> list[str]:
-        """Messages of the wrong answers that fail in exactly the cases `failed`."""
+        """Messages of the wrong answers that fail in exactly the cases `failed`.
+
+        For a HIP answer only if there is one: it fails in many cases for many reasons, which the emulator reports.
+        """
         found = [wrong.message for wrong in self.wrong if wrong.message and wrong.fails == failed]
-        return list(dict.fromkeys(found))
+        distinct = list(dict.fromkeys(found))
+        return [] if self.suffix == HIP and len(distinct) > 1 else distinct
 
     def unfilled(self, text: str) -> list[str]:
-        """Names of the holes of `text` that have the content of start.py."""
+        """Names of the holes of `text` that have the content of the start."""
         try:
             given, original = holes(text), holes(_read(self.start))
         except ExerciseError:
@@ -80,11 +91,13 @@ def read(folder: Path) -> Exercise:
     text = _read(judge)
     cases = _cases(text)
     names = {name for name, _ in cases}
-    wrong = tuple(_wrong(path, names) for path in sorted((folder / "wrong").glob("*.py")))
+    suffix = HIP if (folder / "start.hip").is_file() else PYTHON
+    wrong = tuple(_wrong(path, names) for path in sorted((folder / "wrong").glob(f"*.{suffix}")))
     return Exercise(
         folder=folder,
+        suffix=suffix,
         cases=cases,
-        right=tuple(sorted((folder / "right").glob("*.py"))),
+        right=tuple(sorted((folder / "right").glob(f"*.{suffix}"))),
         wrong=wrong,
         judge_hash=hashlib.sha256(judge.read_bytes()).hexdigest()[:16],
     )
@@ -115,24 +128,28 @@ def holes(text: str) -> dict[str, str]:
     return found
 
 
-def filled_holes(start: str, solution: str) -> dict[str, str]:
-    """The content of each hole of `start` in `solution`, which may lack the marks.
+def filled_holes(start: str, solution: str, suffix: str = PYTHON) -> dict[str, str]:
+    """The content of each hole of `start` in `solution`, which may lack the marks. `suffix` is that of the files.
 
     Raises:
         ExerciseError: The files have different holes, or different code outside of them.
     """
     names = list(holes(start))
     if not names:
-        raise ExerciseError("start.py has no hole: mark the lines to write with `# hole: NAME` … `# end: NAME`")
+        comment = _COMMENTS[suffix]
+        raise ExerciseError(
+            f"start.{suffix} has no hole: mark the lines to write with `{comment} hole: NAME` … `{comment} end: NAME`"
+        )
     marked = holes(solution)
     if marked:
         if list(marked) != names:
-            raise ExerciseError(f"start.py has the holes {names}, solution.py {list(marked)}")
+            raise ExerciseError(f"start.{suffix} has the holes {names}, solution.{suffix} {list(marked)}")
         return marked
     lines = solution.splitlines(keepends=True)
-    code = [(number, _code(line)) for number, line in enumerate(lines) if _code(line)]
+    comment = _COMMENTS[suffix]
+    code = [(number, text) for number, line in enumerate(lines) if (text := _code(line, comment))]
     position, found = 0, {}
-    for name, segment in zip([None, *names], _segments(start), strict=True):
+    for name, segment in zip([None, *names], _segments(start, comment), strict=True):
         # The last segment is at the end of the file, every other one as early as possible.
         last = name == names[-1]
         places = range(len(code) - len(segment), len(code)) if last and segment else range(position, len(code) + 1)
@@ -140,7 +157,8 @@ def filled_holes(start: str, solution: str) -> dict[str, str]:
         if last and not segment:
             place = len(code)
         if place is None or place < position or (name is None and place > 0):
-            raise ExerciseError(f"solution.py differs from start.py outside the holes, after {name or 'its beginning'}")
+            where = name or "its beginning"
+            raise ExerciseError(f"solution.{suffix} differs from start.{suffix} outside the holes, after {where}")
         if name is not None:
             first = code[position - 1][0] + 1 if position else 0
             found[name] = "".join(lines[first : code[place][0] if place < len(code) else len(lines)])
@@ -148,7 +166,7 @@ def filled_holes(start: str, solution: str) -> dict[str, str]:
     return found
 
 
-def _segments(text: str) -> list[list[str]]:
+def _segments(text: str, comment: str) -> list[list[str]]:
     """The code lines before, between and after the holes."""
     segments: list[list[str]] = [[]]
     inside = False
@@ -157,16 +175,16 @@ def _segments(text: str) -> list[list[str]]:
             inside = mark[1] == "hole"
             if not inside:
                 segments.append([])
-        elif not inside and _code(line):
-            segments[-1].append(_code(line))
+        elif not inside and (code := _code(line, comment)):
+            segments[-1].append(code)
     return segments
 
 
-def _code(line: str) -> str:
+def _code(line: str, comment: str) -> str:
     """A line without a comment and trailing spaces; empty if it has no code."""
-    if line.lstrip().startswith("#"):
+    if line.lstrip().startswith(comment):
         return ""
-    return re.sub(r"\s+# [^\"']*$", "", line).rstrip()
+    return re.sub(rf"\s+{comment} [^\"']*$", "", line).rstrip()
 
 
 def with_hole(text: str, name: str, content: str) -> str:
@@ -216,17 +234,19 @@ def _wrong(path: Path, cases: set[str]) -> Wrong:
     fails: set[str] = set()
     message: list[str] = []
     for line in _read(path).splitlines():
-        if not line.startswith("#"):
+        if not line.startswith(("#", "//")):
             break
         header = _HEADER.match(line)
         if header and header[1] == "fails":
             fails |= {name for name in re.split(r"[,\s]+", header[2]) if name}
         elif header:
             message.append(header[2].strip())
-        elif message and line.startswith("#  "):
-            message.append(line[1:].strip())
+        elif message and line.startswith(("#  ", "//  ")):
+            message.append(line.lstrip("#/").strip())
     if not fails:
-        raise ExerciseError(f"wrong/{path.name} names no case: begin it with `# fails: case_…`")
+        raise ExerciseError(
+            f"wrong/{path.name} names no case: begin it with `{_COMMENTS[path.suffix[1:]]} fails: case_…`"
+        )
     if unknown := sorted(fails - cases):
         raise ExerciseError(f"wrong/{path.name} names {', '.join(unknown)}; judge.py has {', '.join(sorted(cases))}")
     return Wrong(path, frozenset(fails), " ".join(message) or None)

@@ -1,7 +1,7 @@
 """The result of an answer: what the command line prints with `--json` and the worker sends, one JSON object per line.
 
 {"status": "not_yet", "cases": [{"name": "case_tail", "title": "A row shorter than the block", "status": "failed",
- "message": "the result[3] is 0, expected 1.25 (off by 1.25, allowed 1e-06)", "line": 14}],
+ "message": "the result[3] is 0, expected 1.25 (off by 1.25, allowed 1e-06)", "line": 14, "notes": []}],
  "message": null, "line": null, "hints": ["The last block loads beyond the row."], "unfilled": [],
  "output": "", "output_truncated": false, "seconds": 0.21, "seed": 7, "judge": "0f3a…"}
 """
@@ -22,6 +22,17 @@ MESSAGE_LIMIT = 600
 OUTPUT_LIMIT = 8192
 """Bytes of the learner's output that a result contains."""
 MOST_CASES = 100
+MOST_NOTES = 5
+"""Notes of a case."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A finding of the emulator about a HIP answer, such as a race."""
+
+    line: int | None
+    """Line of the learner's file, from 1; None if the machine code has none."""
+    message: str
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,9 @@ class Case:
     message: str | None = None
     """Why it failed, or why it cannot be checked."""
     line: int | None = None
-    """The line of the learner's file, from 1, that raised; None if the judge found a wrong result."""
+    """The line of the learner's file, from 1, that raised or stored a wrong value; None if it is not known."""
+    notes: list[Note] = field(default_factory=list)
+    """HIP answers: what the emulator found, whether the case passed or not."""
 
 
 @dataclass(frozen=True)

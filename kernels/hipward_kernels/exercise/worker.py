@@ -62,9 +62,9 @@ def answer(line: str, directory: Path) -> dict[str, Any]:
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        file = directory / "answer.py"
-        file.write_text(code, encoding="utf-8")
         exercise = folder.read(root)
+        file = directory / f"answer.{exercise.suffix}"
+        file.write_text(code, encoding="utf-8")
     except (ValueError, KeyError, TypeError, AttributeError, OSError, folder.ExerciseError) as error:
         return {"type": "error", "message": f"The exercise cannot be judged: {type(error).__name__}: {error}"}
     return {"type": "judged"} | asdict(judge_one(exercise, file, new_seed()))

@@ -27,6 +27,10 @@ pub struct Event {
 )]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventBody {
+    /// The job waits until an operator has approved its code.
+    AwaitingApproval,
+    /// An operator has approved the code. A `queued` event follows.
+    Approved,
     /// The job is queued. The log has this event once for each time the job is queued. While it waits, a stream
     /// repeats it, with the same `seq`, when the position has changed.
     Queued {

@@ -47,6 +47,8 @@ pub enum FailureCode {
     OutputLimit,
     /// The process ended unexpectedly (signal, `os._exit`).
     Crashed,
+    /// An operator rejected the code.
+    Rejected,
     /// The runner was interrupted too often while the job ran.
     Interrupted,
     /// The isolation level that the operator requires is not available.

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct JobRequest {
     /// Python source that follows the snippet contract: `class Model(nn.Module)`, `get_inputs()`,
-    /// `get_init_inputs()`, optionally `ModelNew`.
+    /// `get_init_inputs()`, optionally `ModelNew`. At most 256 KiB.
+    #[cfg_attr(feature = "openapi", schema(max_length = 262_144, pattern = r"\S"))]
     pub code: String,
     /// Title of the result page; at most 120 characters.
+    #[cfg_attr(feature = "openapi", schema(max_length = 120))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The variants to run. Empty means all of them. `eager` and `eager-control` always run.
@@ -28,6 +30,8 @@ pub struct JobRequest {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
+    /// It waits until an operator has approved its code.
+    AwaitingApproval,
     /// It waits for a device.
     Queued,
     /// It runs on a device.
@@ -77,6 +81,31 @@ pub struct JobSummary {
     /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+}
+
+/// A job whose code waits for approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PendingJob {
+    /// The job.
+    #[serde(flatten)]
+    pub job: JobSummary,
+    /// The name of the sender. Absent if the job was submitted without a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The job with the code that was approved last, of the same sender or with the same title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_approved: Option<String>,
+}
+
+/// The body of `POST /api/v1/jobs/{id}/reject`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Rejection {
+    /// Why the code is rejected, for the author; 1 to 500 characters.
+    #[cfg_attr(feature = "openapi", schema(max_length = 500, pattern = r"\S"))]
+    pub reason: String,
 }
 
 /// A job in a list of jobs.

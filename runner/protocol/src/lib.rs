@@ -19,7 +19,7 @@ pub use device::{Capabilities, Device, Isolation, IsolationLevel, Missing, Vendo
 pub use event::{Event, EventBody, LogStream};
 pub use failure::{Failure, FailureCode};
 pub use harness::{HarnessJob, HarnessLine, HarnessMessage};
-pub use job::{JobRequest, JobState, JobSummary, ListedJob};
+pub use job::{JobRequest, JobState, JobSummary, ListedJob, PendingJob, Rejection};
 pub use measurement::{
     Advice, Environment, HostLoad, Hot, Idle, Measurement, OutputError, Roofline, Step,
 };

@@ -197,6 +197,9 @@ impl JobView {
         self.last_seq = event.seq;
         self.attempt = event.attempt;
         match &event.body {
+            EventBody::AwaitingApproval => self.state = JobState::AwaitingApproval,
+            // A `queued` event follows.
+            EventBody::Approved => {}
             EventBody::Queued { position, reason } => {
                 *self = JobView {
                     requeue_reason: reason.clone().or_else(|| self.requeue_reason.clone()),

@@ -7,11 +7,14 @@ use super::problem::{ApiError, ApiResult};
 use crate::jobs::{Role, Store, StoreError, cookie_value};
 use axum::{
     extract::{Query, Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
 };
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 use subtle::ConstantTimeEq;
 
 /// Who may send requests to a server, and who may run code.
@@ -23,12 +26,69 @@ pub(crate) struct AccessConfig {
     pub(crate) hosts: Vec<String>,
     /// Other origins whose pages may send requests, as browsers send them: `https://wiki.example`.
     pub(crate) origins: Vec<String>,
+    /// Whether code waits until an operator has approved it.
+    pub(crate) approve: bool,
+    /// Whether requests without a token may run the benchmarks of the site's pages.
+    pub(crate) anonymous_benchmarks: bool,
+    /// The proxy that authenticates users, if there is one.
+    pub(crate) proxy: Option<ProxyAuth>,
 }
+
+/// A proxy that authenticates users and sends their names in a header.
+#[derive(Clone, Debug)]
+pub(crate) struct ProxyAuth {
+    /// The header with the name of the user.
+    pub(crate) header: HeaderName,
+    /// The addresses from which the header is accepted. Empty: this machine's.
+    pub(crate) proxies: Vec<IpAddr>,
+    /// The users with the role `operate`. All others have the role `submit`.
+    pub(crate) operators: Vec<String>,
+}
+
+impl ProxyAuth {
+    /// Whether the header is accepted from a connection of this address.
+    fn trusts(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        match &self.proxies[..] {
+            [] => peer.is_loopback(),
+            proxies => proxies.iter().any(|proxy| proxy.to_canonical() == peer),
+        }
+    }
+
+    /// The user whom a request names. Call it after [`reject_foreign`] has removed the header from other requests.
+    fn user(&self, headers: &HeaderMap) -> Option<Identity> {
+        let mut values = headers.get_all(&self.header).iter();
+        let name = values.next()?.to_str().ok()?;
+        // A second header could be from the client.
+        if values.next().is_some() || !is_user_name(name) {
+            return None;
+        }
+        let is_operator = self.operators.iter().any(|operator| operator == name);
+        Some(Identity {
+            name: Some(name.to_owned()),
+            role: if is_operator {
+                Role::Operate
+            } else {
+                Role::Submit
+            },
+        })
+    }
+}
+
+/// Whether jobs can be stored with this name as their owner.
+pub(crate) fn is_user_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@+".contains(c);
+    (1..=64).contains(&text.len()) && text.chars().all(is_plain) && text != Identity::ANONYMOUS
+}
+
+/// The address of the client's end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 impl AccessConfig {
     /// Whether a server on `address` can be reached from this machine only.
     pub(crate) fn is_local(&self, address: SocketAddr) -> bool {
-        address.ip().is_loopback() && self.hosts.is_empty()
+        address.ip().is_loopback() && self.hosts.is_empty() && self.proxy.is_none()
     }
 }
 
@@ -46,6 +106,27 @@ impl Identity {
         name: None,
         role: Role::Operate,
     };
+
+    /// Whether this sender may send a request that needs a role. The operator's own token permits everything.
+    fn permits(&self, role: Role) -> bool {
+        *self == Identity::OPERATOR || self.role.permits(role)
+    }
+
+    /// The name under which jobs of requests without a token are stored. No token can have it.
+    pub(crate) const ANONYMOUS: &str = "anonymous";
+
+    /// The sender of a request without a token.
+    fn anonymous() -> Identity {
+        Identity {
+            name: Some(Self::ANONYMOUS.to_owned()),
+            role: Role::Read,
+        }
+    }
+
+    /// Whether the request had no token, although the server requires one.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.name.as_deref() == Some(Self::ANONYMOUS)
+    }
 
     /// Checks that this sender may cancel or delete the job of `owner`.
     pub(crate) fn check_owner(&self, owner: Option<&str>) -> ApiResult<()> {
@@ -145,15 +226,73 @@ impl AccessControl {
         self.check(headers, role, has_own_origin(headers)).await
     }
 
+    /// Checks that the request may run code: as [`authorize`](Self::authorize), but without a token it may run the benchmarks of the
+    /// site's pages if the server permits that.
+    pub(crate) async fn authorize_job(
+        &self,
+        headers: &HeaderMap,
+        is_site_benchmark: bool,
+    ) -> ApiResult<Identity> {
+        match self.authorize(headers, Role::Submit).await {
+            Err(error) if is_site_benchmark && self.may_be_anonymous(&error) => {
+                Ok(Identity::anonymous())
+            }
+            result => result,
+        }
+    }
+
+    /// Checks that the request may run a job, before its body is read. The code decides about a request without a token.
+    pub(crate) async fn precheck_job(&self, headers: &HeaderMap) -> ApiResult<()> {
+        match self.authorize(headers, Role::Submit).await {
+            Err(error) if !self.may_be_anonymous(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a request that was refused with this error may still run a benchmark of the site.
+    fn may_be_anonymous(&self, error: &ApiError) -> bool {
+        self.access.anonymous_benchmarks
+            && ["token-required", "token-not-set"].contains(&error.code())
+    }
+
+    /// Whether code of this sender waits for approval. An operator's does not, unless the server requires no token, because
+    /// then everybody is its operator.
+    pub(crate) fn needs_approval(&self, identity: &Identity) -> bool {
+        self.access.approve && (identity.role < Role::Operate || self.requires_no_token())
+    }
+
+    /// Fails if code of this sender waits for approval, for requests that cannot wait.
+    pub(crate) fn check_runs_unapproved(&self, identity: &Identity) -> ApiResult<()> {
+        if !self.needs_approval(identity) {
+            return Ok(());
+        }
+        Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "approval-required",
+            "Only approved code runs here",
+            "On this server an operator must approve code before it runs, which is possible for benchmark jobs only.",
+            "Run it on your own machine: `hipward serve`.",
+        ))
+    }
+
+    /// Whether every request is the operator's.
+    fn requires_no_token(&self) -> bool {
+        self.access.token.is_none() && self.access.is_local(self.bound)
+    }
+
     /// Checks that the request may see the jobs of others: as [`authorize`](Self::authorize), but the cookie is also accepted if
     /// the browser states that a page of this server, or the reader, sent the request.
-    pub(crate) async fn authorize_reader(&self, headers: &HeaderMap) -> ApiResult<Identity> {
+    pub(crate) async fn authorize_reader(
+        &self,
+        headers: &HeaderMap,
+        role: Role,
+    ) -> ApiResult<Identity> {
         let sent_by = headers
             .get("sec-fetch-site")
             .and_then(|site| site.to_str().ok());
         let accepts_cookie =
             has_own_origin(headers) || matches!(sent_by, Some("same-origin" | "none"));
-        self.check(headers, Role::Read, accepts_cookie).await
+        self.check(headers, role, accepts_cookie).await
     }
 
     async fn check(
@@ -162,7 +301,7 @@ impl AccessControl {
         role: Role,
         accepts_cookie: bool,
     ) -> ApiResult<Identity> {
-        if self.access.token.is_none() && self.access.is_local(self.bound) {
+        if self.requires_no_token() {
             return Ok(Identity::OPERATOR);
         }
         let secret = bearer(headers);
@@ -170,7 +309,21 @@ impl AccessControl {
             true => self.cookies(headers),
             false => Vec::new(),
         };
-        match self.identify(secret.map(str::to_owned), cookies).await? {
+        let presented = self.identify(secret.map(str::to_owned), cookies).await?;
+        // As for cookies: the proxy adds the header to the requests of every page in its user's browser.
+        let user = match &self.access.proxy {
+            Some(proxy) if accepts_cookie => proxy.user(headers),
+            _ => None,
+        };
+        let presented = match (presented, user) {
+            (Some(token), _) if !token.is_expired => Some(token),
+            (_, Some(identity)) => Some(PresentedToken {
+                identity,
+                is_expired: false,
+            }),
+            (token, None) => token,
+        };
+        match presented {
             Some(token) if token.is_expired => Err(ApiError::new(
                 StatusCode::UNAUTHORIZED,
                 "token-expired",
@@ -178,7 +331,7 @@ impl AccessControl {
                 "The time for which this token was created is over.",
                 "Get a new one from the operator of this server, who runs `hipward token add`.",
             )),
-            Some(token) if token.identity.role < role => Err(ApiError::new(
+            Some(token) if !token.identity.permits(role) => Err(ApiError::new(
                 StatusCode::FORBIDDEN,
                 "role-too-low",
                 "This token does not permit that",
@@ -211,6 +364,7 @@ impl AccessControl {
     /// Whether any token is valid here.
     async fn accepts_tokens(&self) -> ApiResult<bool> {
         Ok(self.access.token.is_some()
+            || self.access.proxy.is_some()
             || !self.store.with(|store| store.tokens()).await?.is_empty())
     }
 
@@ -389,9 +543,15 @@ fn equal_in_constant_time(a: &str, b: &str) -> bool {
 /// Rejects requests for other hosts and from other origins, before any other processing.
 pub(crate) async fn reject_foreign(
     State(access): State<Arc<AccessControl>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
+    if let Some(proxy) = &access.access.proxy {
+        let peer = request.extensions().get::<Peer>();
+        if !peer.is_some_and(|peer| proxy.trusts(peer.0)) {
+            while request.headers_mut().remove(&proxy.header).is_some() {}
+        }
+    }
     let checked = access
         .check_host(request.headers())
         .and_then(|()| access.check_origin(request.headers()));
@@ -472,7 +632,7 @@ mod tests {
         let access = AccessConfig {
             token: None,
             hosts: vec!["hip.example".to_owned(), "gpu.example:8443".to_owned()],
-            origins: Vec::new(),
+            ..AccessConfig::default()
         };
         for bound in ["127.0.0.1:8717", "0.0.0.0:8717"] {
             let (access, _folder) = control(bound, access.clone());
@@ -563,6 +723,128 @@ mod tests {
         let (local, _folder) = access("127.0.0.1:1", None);
         let accepted = local.authorize(&HeaderMap::new(), Role::Operate).await;
         assert!(accepted.is_ok());
+    }
+
+    fn proxy(proxies: &[&str]) -> ProxyAuth {
+        ProxyAuth {
+            header: HeaderName::from_static("x-user"),
+            proxies: proxies
+                .iter()
+                .map(|proxy| proxy.parse().expect("an address"))
+                .collect(),
+            operators: vec!["carl@example.org".to_owned()],
+        }
+    }
+
+    #[test]
+    fn user_header_is_trusted_from_the_proxy_only() {
+        let trusts =
+            |proxies: &[&str], peer: &str| proxy(proxies).trusts(peer.parse().expect("an address"));
+        for peer in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
+            assert!(trusts(&[], peer), "{peer}");
+            assert!(!trusts(&["10.0.0.7"], peer), "{peer}");
+        }
+        assert!(!trusts(&[], "10.0.0.7"));
+        assert!(trusts(&["10.0.0.7"], "::ffff:10.0.0.7"));
+    }
+
+    #[tokio::test]
+    async fn user_of_a_proxy_has_a_name_and_a_role() {
+        let access = AccessConfig {
+            proxy: Some(proxy(&[])),
+            ..AccessConfig::default()
+        };
+        let (access, _folder) = control("127.0.0.1:8717", access);
+        let user = |name: &'static str| {
+            let mut headers = headers(&[
+                (header::HOST, "hip.example"),
+                (header::ORIGIN, "https://hip.example"),
+            ]);
+            headers.append("x-user", HeaderValue::from_static(name));
+            headers
+        };
+        let ann = access
+            .authorize(&user("ann"), Role::Submit)
+            .await
+            .expect("may");
+        assert_eq!(ann.name.as_deref(), Some("ann"));
+        assert!(access.authorize(&user("ann"), Role::Operate).await.is_err());
+        let carl = user("carl@example.org");
+        assert!(access.authorize(&carl, Role::Operate).await.is_ok());
+        for name in ["", "anonymous", "a b", "<b>"] {
+            let refused = access.authorize(&user(name), Role::Submit).await;
+            let error = refused.expect_err(name);
+            assert_eq!(error.status(), StatusCode::UNAUTHORIZED);
+        }
+        let mut twice = user("ann");
+        twice.append("x-user", HeaderValue::from_static("carl@example.org"));
+        assert!(access.authorize(&twice, Role::Submit).await.is_err());
+        let mut from_elsewhere = user("ann");
+        from_elsewhere.remove(header::ORIGIN);
+        let refused = access.authorize(&from_elsewhere, Role::Submit).await;
+        assert!(refused.is_err(), "no Origin");
+    }
+
+    #[tokio::test]
+    async fn without_a_token_only_site_benchmarks_run_and_only_if_permitted() {
+        for (permitted, is_site_benchmark, runs) in [
+            (true, true, true),
+            (true, false, false),
+            (false, true, false),
+        ] {
+            let access = AccessConfig {
+                token: Some("secret".to_owned()),
+                anonymous_benchmarks: permitted,
+                ..AccessConfig::default()
+            };
+            let (access, _folder) = control("127.0.0.1:8717", access);
+            let none = HeaderMap::new();
+            let identity = access.authorize_job(&none, is_site_benchmark).await;
+            assert_eq!(identity.is_ok(), runs);
+            assert_eq!(access.precheck_job(&none).await.is_ok(), permitted);
+            let wrong = with_token("Bearer wrong");
+            assert_eq!(access.authorize_job(&wrong, true).await.is_ok(), permitted);
+            for role in [Role::Read, Role::Submit] {
+                assert!(access.authorize(&none, role).await.is_err());
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn code_of_others_than_the_operator_needs_approval() {
+        let needs = async |bound: &str, token: Option<&str>, headers: HeaderMap| {
+            let access = AccessConfig {
+                token: token.map(str::to_owned),
+                approve: true,
+                ..AccessConfig::default()
+            };
+            let (access, _folder) = control(bound, access);
+            let ann = access.store.add_token("ann", Role::Submit, None);
+            let ann = format!("Bearer {}", ann.expect("is new"));
+            let ann = HeaderValue::try_from(ann).expect("a header");
+            let ann = HeaderMap::from_iter([(header::AUTHORIZATION, ann)]);
+            let ann = access.authorize(&ann, Role::Submit).await.expect("may");
+            let operator = access
+                .authorize(&headers, Role::Operate)
+                .await
+                .expect("may");
+            assert_eq!(
+                access.check_runs_unapproved(&operator).is_err(),
+                access.needs_approval(&operator)
+            );
+            (
+                access.needs_approval(&ann),
+                access.needs_approval(&operator),
+            )
+        };
+        let operator = with_token("Bearer secret");
+        assert_eq!(
+            needs("127.0.0.1:1", Some("secret"), operator).await,
+            (true, false)
+        );
+        // Everybody is the operator there.
+        let none = HeaderMap::new();
+        assert_eq!(needs("127.0.0.1:1", None, none).await, (true, true));
     }
 
     #[tokio::test]

@@ -1,13 +1,13 @@
 //! `GET /api/v1/capabilities`
 
 use super::{
-    App,
+    App, hosts,
     problem::{ApiError, ApiResult},
 };
 use axum::{Json, extract::State};
 use hipward_protocol::{Capabilities, JobState};
 
-/// What this runner can run, and with which limits.
+/// What this server and the hosts that have joined it can run, and with which limits.
 #[utoipa::path(
     get,
     path = "/api/v1/capabilities",
@@ -20,6 +20,6 @@ pub(crate) async fn show(State(app): State<App>) -> ApiResult<Json<Capabilities>
         .find(|(state, _)| *state == JobState::Queued);
     Ok(Json(Capabilities {
         queue_length: Some(queued.map_or(0, |(_, count)| count)),
-        ..app.runner.settled().await.capabilities()
+        ..hosts::capabilities(&app).await
     }))
 }

@@ -80,6 +80,7 @@ pub(crate) async fn compile(
     body: Body,
 ) -> ApiResult<Response> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
+    app.access.check_runs_unapproved(&identity)?;
     check_json(&headers)?;
     let request: Value = serde_json::from_slice(&read(&app, body).await?).map_err(|error| {
         ApiError::bad_request(

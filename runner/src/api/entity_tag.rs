@@ -1,5 +1,6 @@
 //! Entity tags (RFC 9110, 8.8.3): a client that already has a response gets 304 and no body.
 
+use crate::web::rendered_page::weak_tag;
 use axum::{
     body::{Body, HttpBody, to_bytes},
     extract::Request,
@@ -7,13 +8,11 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use data_encoding::HEXLOWER;
 use headers::{ETag, HeaderMapExt, IfNoneMatch};
-use sha2::{Digest, Sha256};
 
 /// Adds an `ETag` to every complete response, and omits a body that the client has.
 ///
-/// The tag is weak, because the same response may be sent in several content encodings.
+/// A handler that compresses its response sets the tag itself, because the tag is that of the uncompressed body.
 pub(super) async fn revalidate(request: Request, next: Next) -> Response {
     let known: Option<IfNoneMatch> = request.headers().typed_get();
     let get = request.method() == Method::GET;
@@ -32,7 +31,7 @@ pub(super) async fn revalidate(request: Request, next: Next) -> Response {
                 return StatusCode::INTERNAL_SERVER_ERROR.into_response();
             }
         };
-        if let Ok(tag) = tag(&bytes).parse() {
+        if let Ok(tag) = weak_tag(&bytes).parse() {
             parts.headers.insert(header::ETAG, tag);
         }
         response = Response::from_parts(parts, Body::from(bytes));
@@ -50,9 +49,4 @@ pub(super) async fn revalidate(request: Request, next: Next) -> Response {
         }
         _ => response,
     }
-}
-
-/// A weak tag: the start of the body's SHA-256, in hexadecimal.
-fn tag(body: &[u8]) -> String {
-    format!("W/\"{}\"", HEXLOWER.encode(&Sha256::digest(body)[..16]))
 }

@@ -121,9 +121,13 @@ fn position(query: Option<&str>, headers: &HeaderMap) -> ApiResult<u64> {
         .flatten()
         .filter(|text| !text.is_empty())
     {
-        let seq: u64 = text
-            .parse()
-            .map_err(|_| not_a_position(&format!("{text:?} is not a sequence number.")))?;
+        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(not_a_position(&format!(
+                "{text:?} is not a sequence number."
+            )));
+        }
+        // Only a number that is too large cannot be parsed.
+        let seq = text.parse().unwrap_or(u64::MAX);
         furthest = furthest.max(seq);
     }
     Ok(furthest)

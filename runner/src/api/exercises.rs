@@ -68,6 +68,7 @@ pub(crate) async fn judge(
     body: Body,
 ) -> ApiResult<Json<Judged>> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
+    app.access.check_runs_unapproved(&identity)?;
     check_json(&headers)?;
     let answer: ExerciseAnswer =
         serde_json::from_slice(&read(&app, body).await?).map_err(|error| {

@@ -2,6 +2,7 @@
 
 use super::{
     App,
+    hosts::Fleet,
     jobs::check_runner,
     problem::{ApiError, ApiResult},
 };
@@ -26,7 +27,9 @@ pub(crate) async fn alive() -> &'static str {
 )]
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
     let runner = app.runner.settled().await;
-    check_runner(runner.refusal())?;
+    if !Fleet::now(&app, &runner).await?.has_hosts() {
+        check_runner(runner.refusal())?;
+    }
     if let lost @ 1.. = runner.activity.lost_devices() {
         return Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -3,6 +3,7 @@
 use super::{
     App,
     access_control::Identity,
+    hosts::Fleet,
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
@@ -26,6 +27,8 @@ use std::sync::Arc;
 use tokio::time::timeout;
 use utoipa::IntoParams;
 
+/// Maximum number of queued jobs of all senders without a token.
+const MAX_ANONYMOUS: usize = 10;
 /// Maximum number of jobs in a list.
 const MAX_LISTED: usize = 200;
 /// Maximum length of a title, characters.
@@ -42,7 +45,7 @@ const READ_AWAY_BYTES: usize = 64 * 1024 * 1024;
     request_body = JobRequest,
     responses(
         ApiError,
-        (status = 202, description = "Accepted. The job waits for a device.", body = JobSummary,
+        (status = 202, description = "Accepted. The job waits for a device, or for the approval of its code.", body = JobSummary,
             headers(("Location" = String, description = "Path of the job."))),
         (status = 429, description = "The queue is full.", content_type = "application/problem+json", body = Problem,
             headers(("Retry-After" = u64, description = "Seconds.")))
@@ -54,19 +57,34 @@ pub(crate) async fn submit(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    let identity = app.access.authorize(&headers, Role::Submit).await?;
+    app.access.precheck_job(&headers).await?;
     let runner = app.runner.settled().await;
+    let body = read(&app, body).await?;
+    let fleet = Fleet::now(&app, &runner).await?;
+    let can_run = fleet.has_hosts() || runner.refusal().is_none();
+    let job = parse(&fleet, can_run, &headers, &body)?;
+    let is_site_benchmark = app.pages.current().is_benchmark(&job.code);
+    let identity = app
+        .access
+        .authorize_job(&headers, is_site_benchmark)
+        .await?;
     let job = NewJob {
+        needs_approval: app.access.needs_approval(&identity) && !is_site_benchmark,
         owner: identity.name.clone(),
-        ..parse(&runner, &headers, &read(&app, body).await?)?
+        ..job
     };
-    check_runner(refusal(&runner, &identity).as_ref())?;
-    let limits = runner.settings.queue_limits;
+    // A runner that refuses the code of some senders would still run a job that another host has not leased before.
+    if runner.refusal().is_none() || !fleet.has_hosts() {
+        check_runner(refusal(&runner, &identity).as_ref())?;
+    }
+    let mut limits = runner.settings.queue_limits;
+    if identity.is_anonymous() {
+        limits.per_owner = limits.per_owner.min(MAX_ANONYMOUS);
+    }
     let summary = app
         .store
         .with(move |store| store.submit(&job, limits))
         .await?;
-    runner.activity.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
     let mut response = (StatusCode::ACCEPTED, Json(summary)).into_response();
     if let Some(location) = location {
@@ -79,8 +97,9 @@ pub(crate) async fn submit(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListLimit {
-    /// At most 200; without it, 50.
-    limit: Option<usize>,
+    /// More than 200 means 200; without it, 50.
+    #[param(value_type = Option<u64>)]
+    limit: Option<String>,
 }
 
 /// The newest jobs of all clients.
@@ -98,16 +117,25 @@ pub(crate) async fn list(
     headers: HeaderMap,
     query: Result<Query<ListLimit>, QueryRejection>,
 ) -> ApiResult<Json<Vec<ListedJob>>> {
-    app.access.authorize_reader(&headers).await?;
-    let Query(ListLimit { limit }) = query.map_err(|error| {
+    app.access.authorize_reader(&headers, Role::Read).await?;
+    let invalid = |detail: String| {
         ApiError::bad_request(
             "invalid-query",
             "The query is invalid",
-            format!("{error}."),
+            detail,
             "Send limit=50, a number up to 200.",
         )
-    })?;
-    Ok(Json(newest(&app, limit.unwrap_or(50)).await?))
+    };
+    let Query(ListLimit { limit }) = query.map_err(|error| invalid(format!("{error}.")))?;
+    let limit = match limit {
+        None => 50,
+        Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            // Only a number that is too large cannot be parsed.
+            digits.parse().unwrap_or(usize::MAX)
+        }
+        Some(other) => return Err(invalid(format!("{other:?} is not a number."))),
+    };
+    Ok(Json(newest(&app, limit).await?))
 }
 
 /// Up to `limit` of the newest jobs.
@@ -187,7 +215,6 @@ pub(crate) async fn cancel(
     if was_active {
         let runner = app.runner.settled().await;
         runner.activity.stop(&id);
-        runner.activity.queue_changed();
     }
     if permanently {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -324,7 +351,7 @@ pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     Ok(())
 }
 
-fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
+fn parse(fleet: &Fleet, can_run: bool, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
     check_json(headers)?;
     let submitted = object(body).map_err(|error| {
         ApiError::bad_request(
@@ -355,13 +382,16 @@ fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob>
             "Choose a shorter one.",
         ));
     }
-    let variants = variants(&submitted.variants, runner.variants())?;
-    let devices = runner.devices();
+    let variants = variants(&submitted.variants, &fleet.variants)?;
     if let Some(wanted) = &submitted.device
-        && runner.refusal().is_none()
-        && !devices.iter().any(|device| device.id == *wanted)
+        && can_run
+        && !fleet.devices.iter().any(|device| device.id == *wanted)
     {
-        let known: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();
+        let known: Vec<&str> = fleet
+            .devices
+            .iter()
+            .map(|device| device.id.as_str())
+            .collect();
         return Err(ApiError::bad_request(
             "unknown-device",
             "Unknown device",
@@ -379,6 +409,7 @@ fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob>
         variants,
         device: submitted.device,
         owner: None,
+        needs_approval: false,
     })
 }
 

@@ -142,6 +142,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
         "Jobs in the data folder, by state.",
     );
     let states = [
+        (JobState::AwaitingApproval, "awaiting-approval"),
         (JobState::Queued, "queued"),
         (JobState::Running, "running"),
         (JobState::Done, "done"),

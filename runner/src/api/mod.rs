@@ -2,6 +2,7 @@
 //! `web/`.
 
 mod access_control;
+mod approvals;
 mod capabilities;
 mod compile;
 mod compile_schema;
@@ -11,6 +12,7 @@ mod entity_tag;
 mod events;
 mod exercises;
 mod health;
+mod hosts;
 mod job_id;
 mod jobs;
 mod metrics;
@@ -20,7 +22,7 @@ mod problem;
 mod report;
 mod rules;
 
-pub(crate) use access_control::{AccessConfig, AccessControl};
+pub(crate) use access_control::{AccessConfig, AccessControl, Peer, ProxyAuth, is_user_name};
 pub(crate) use metrics::RequestMetrics;
 
 use crate::{
@@ -115,12 +117,21 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::submit, jobs::list))
         .routes(routes!(jobs::show, jobs::cancel))
         .routes(routes!(jobs::code))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::reject))
         .routes(routes!(events::stream))
         .routes(routes!(report::json))
         .routes(routes!(report::markdown))
         .routes(routes!(rules::list))
         .routes(routes!(compile::compile))
         .routes(routes!(exercises::judge))
+        .routes(routes!(hosts::report))
+        .routes(routes!(hosts::wait))
+        .routes(routes!(hosts::claim))
+        .routes(routes!(hosts::append))
+        .routes(routes!(hosts::renew))
+        .routes(routes!(hosts::hand_back))
         .routes(routes!(devices::list))
         .routes(routes!(capabilities::show))
         .routes(routes!(openapi::show))

@@ -3,6 +3,7 @@
 
 use axum::{http::header, response::IntoResponse};
 use hipward_protocol::{Event, Problem};
+use serde_json::{Value, json};
 use std::sync::LazyLock;
 use utoipa::{
     Modify, OpenApi,
@@ -19,7 +20,7 @@ use utoipa::{
     info(
         title = "Hipward",
         version = "1",
-        description = "Benchmarks PyTorch snippets on the devices of one host. Job ids cannot be guessed. \
+        description = "Benchmarks PyTorch snippets on the devices of this server and of the hosts that have joined it. Job ids cannot be guessed. \
             Requests that run or cancel code need the server's token, unless it was started with --no-token."
     ),
     components(schemas(Event, Problem)),
@@ -77,8 +78,55 @@ static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     let mut document = super::routes().into_openapi();
     // The router adds the schemas of its handlers, so they can be changed only now.
     inline_measurements(document.components.get_or_insert_default());
-    document.to_json().expect("its keys are strings")
+    let mut document = serde_json::to_value(&document).expect("its keys are strings");
+    describe_queries_and_streams(&mut document);
+    document.to_string()
 });
+
+/// Corrects what utoipa cannot describe: a parameter of a query or a header is never `null` and has no largest number, and an event
+/// stream consists of objects whose `data` is JSON.
+fn describe_queries_and_streams(document: &mut Value) {
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    let operations = paths.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
+    for (_, operation) in operations {
+        let parameters = operation.get_mut("parameters");
+        let parameters = parameters.and_then(Value::as_array_mut);
+        let parameters = parameters.into_iter().flatten();
+        for parameter in parameters {
+            let Some(schema) = parameter["schema"].as_object_mut() else {
+                continue;
+            };
+            // Numbers of every size are accepted.
+            schema.remove("format");
+            let types = schema.get("type").and_then(Value::as_array);
+            if let Some([kind, Value::String(null)]) = types.map(Vec::as_slice)
+                && null == "null"
+            {
+                let kind = kind.clone();
+                schema.insert("type".to_owned(), kind);
+            }
+        }
+        let responses = operation.get_mut("responses");
+        let responses = responses.and_then(Value::as_object_mut);
+        for (_, response) in responses.into_iter().flatten() {
+            if let Some(stream) = response.pointer_mut("/content/text~1event-stream") {
+                stream["schema"] = json!({
+                    "type": "object",
+                    "description": "One event of the stream.",
+                    "required": ["data"],
+                    "properties": {
+                        "id": {"type": "string", "description": "The sequence number of the event."},
+                        "data": {
+                            "type": "string",
+                            "contentMediaType": "application/json",
+                            "contentSchema": stream["schema"],
+                        },
+                    },
+                });
+            }
+        }
+    }
+}
 
 /// This document.
 #[utoipa::path(
@@ -97,7 +145,6 @@ pub(crate) async fn show() -> impl IntoResponse {
 mod tests {
     use super::*;
     use hipward_protocol::{FailureCode, Measurement};
-    use serde_json::{Value, json};
     use std::collections::BTreeSet;
 
     fn document() -> Value {
@@ -136,6 +183,8 @@ mod tests {
     fn event_schema_has_every_kind_of_event() {
         let tags = tags(&document(), "EventBody");
         let lifecycle = [
+            "awaiting_approval",
+            "approved",
             "queued",
             "leased",
             "variant_done",
@@ -175,6 +224,9 @@ mod tests {
         for (path, method) in [
             ("/api/v1/jobs", "post"),
             ("/api/v1/jobs/{id}", "delete"),
+            ("/api/v1/jobs/{id}/approve", "post"),
+            ("/api/v1/jobs/{id}/reject", "post"),
+            ("/api/v1/approvals", "get"),
             ("/api/v1/compile", "post"),
             ("/api/v1/exercises/{part}/{lesson}/{exercise}", "post"),
         ] {
@@ -187,7 +239,7 @@ mod tests {
     fn every_operation_describes_its_problems() {
         let document = document();
         let paths = document["paths"].as_object().expect("paths");
-        assert_eq!(paths.len(), 15);
+        assert_eq!(paths.len(), 24);
         for (path, item) in paths {
             for (method, operation) in item.as_object().expect("a path item") {
                 assert!(operation["summary"].is_string(), "{method} {path}");

@@ -1,12 +1,16 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
-use super::{App, jobs, problem::ApiError, report};
-use crate::web::pages::Pages;
+use super::{App, approvals, hosts, jobs, problem::ApiError, report};
+use crate::{
+    jobs::Role,
+    web::{content_coding::Coding, pages::Pages},
+};
 use axum::{
     extract::{Query, Request, State},
-    http::{HeaderMap, Method, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
+use std::{io, sync::Arc};
 use tokio::task::spawn_blocking;
 
 /// Maximum number of jobs side by side.
@@ -30,6 +34,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     {
         return match job.split_once('/') {
             None if job.is_empty() => jobs_page(&app, request.headers()).await,
+            Some(("approvals", "")) => approvals_page(&app, request.headers()).await,
             Some(("compare", "")) => compare_page(&app, request.uri()).await,
             Some((id, "")) => job_page(&app, id.to_owned()).await,
             None if !job.is_empty() => {
@@ -44,16 +49,57 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     if let Some(bytes) = pages.download(path) {
         return download(path, bytes);
     }
-    let capabilities = if pages.needs_runner(path) {
-        Some(app.runner.settled().await.capabilities())
+    match pages.canonical_path(path) {
+        Some(proper) if proper != path => Redirect::permanent(&proper).into_response(),
+        Some(proper) => site_page(&app, pages, proper, request.headers()).await,
+        None => not_found(&app),
+    }
+}
+
+/// A page that is the same for all clients. It is rendered and compressed once.
+async fn site_page(app: &App, pages: Arc<Pages>, path: String, headers: &HeaderMap) -> Response {
+    let capabilities = if pages.needs_runner(&path) {
+        Some(hosts::capabilities(app).await)
     } else {
         None
     };
-    match pages.page(path, capabilities) {
-        Some((proper, _)) if proper != path => Redirect::permanent(&proper).into_response(),
-        Some((_, html)) => page(&pages, StatusCode::OK, html),
-        None => not_found(&app),
+    let coding = Coding::best(headers);
+    let policy = pages.security_policy();
+    let known = pages
+        .rendered(&path, capabilities.as_ref())
+        .and_then(|page| Some((page.body(coding)?, page)));
+    let (body, page) = match known {
+        Some(known) => known,
+        None => {
+            let rendered = spawn_blocking(move || {
+                let page = pages
+                    .rendered(&path, capabilities.as_ref())
+                    .or_else(|| pages.render(&path, capabilities));
+                page.map(|page| Ok((page.compress(coding)?, page)))
+                    .transpose()
+            });
+            match rendered.await.map_err(io::Error::from).flatten() {
+                Ok(Some(rendered)) => rendered,
+                Ok(None) => return not_found(app),
+                Err(error) => return not_rendered(&error),
+            }
+        }
+    };
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, policy.as_str()),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::ETAG, page.tag()),
+        (header::VARY, "accept-encoding"),
+    ];
+    let mut response = (headers, body).into_response();
+    if let Some(coding) = coding {
+        let coding = HeaderValue::from_static(coding.name());
+        response
+            .headers_mut()
+            .insert(header::CONTENT_ENCODING, coding);
     }
+    response
 }
 
 /// `GET /search.json`
@@ -76,7 +122,7 @@ fn search_file(json: String) -> Response {
 
 /// The list of jobs. Those of others are in it only for requests that may see them.
 async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
-    let jobs = match app.access.authorize_reader(headers).await {
+    let jobs = match app.access.authorize_reader(headers, Role::Read).await {
         Ok(_) => match jobs::newest(app, usize::MAX).await {
             Ok(jobs) => Some(jobs),
             Err(error) => return ApiError::from(error).into_response(),
@@ -84,6 +130,18 @@ async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
         Err(_) => None,
     };
     render(app, |pages| pages.jobs(jobs)).await
+}
+
+/// The jobs that wait for approval. Only operators see them.
+async fn approvals_page(app: &App, headers: &HeaderMap) -> Response {
+    let pending = match app.access.authorize_reader(headers, Role::Operate).await {
+        Ok(_) => match approvals::pending(app).await {
+            Ok(pending) => Some(pending),
+            Err(error) => return ApiError::from(error).into_response(),
+        },
+        Err(_) => None,
+    };
+    render(app, |pages| pages.approvals(pending)).await
 }
 
 /// Jobs side by side: `?job=…&job=…`.
@@ -118,11 +176,13 @@ async fn render(app: &App, html: impl FnOnce(&Pages) -> String + Send + 'static)
     let rendered = pages.clone();
     match spawn_blocking(move || html(&rendered)).await {
         Ok(html) => page(&pages, StatusCode::OK, html),
-        Err(error) => {
-            tracing::error!("cannot render a page: {error}");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
+        Err(error) => not_rendered(&error.into()),
     }
+}
+
+fn not_rendered(error: &io::Error) -> Response {
+    tracing::error!("cannot render a page: {error}");
+    StatusCode::INTERNAL_SERVER_ERROR.into_response()
 }
 
 /// A file of a lesson. It is saved, never shown: its text is a program.

@@ -102,6 +102,11 @@ impl ApiError {
         )
     }
 
+    /// The stable code.
+    pub(crate) fn code(&self) -> &str {
+        &self.problem.code
+    }
+
     /// The HTTP status.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
@@ -122,9 +127,10 @@ impl From<StoreError> for ApiError {
         tracing::error!("{error}");
         let status = match error {
             // A state of the host, which its operator can change.
-            StoreError::Damaged { .. } | StoreError::DiskFull | StoreError::ReadOnly => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            StoreError::Damaged { .. }
+            | StoreError::DiskFull
+            | StoreError::ReadOnly
+            | StoreError::Unreachable { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(

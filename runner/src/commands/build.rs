@@ -1,5 +1,6 @@
 //! `hipward build`: writes the site as files. The same pages as `serve`, without a runner of its own.
 
+use super::link_args::LinkArgs;
 use crate::web::{
     addresses,
     assets::Assets,
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// Send benchmarks to the runner at this address, which allows the site with --allow-origin; may be repeated
     #[arg(long, value_name = "URL", value_parser = addresses::runner)]
     runner: Vec<String>,
+    #[command(flatten)]
+    links: LinkArgs,
 }
 
 /// Writes the site.
@@ -54,6 +57,7 @@ fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
         rules: args.rules.clone(),
         base: args.base.clone(),
         runners: args.runner.clone(),
+        links: args.links.clone().into(),
     };
     let pages = Pages::load(args.content.as_deref(), &options)?;
     let out = &args.out;

@@ -1,28 +1,18 @@
 //! The arguments of a runner, shared by the commands that start one. Each command chooses the data folder.
 
-use crate::jobs::{QueueLimits, Settings, prepare_data_folder};
+use crate::{
+    isolation::PermittedMechanisms,
+    jobs::{QueueLimits, Settings, prepare_data_folder},
+};
 use clap::ValueEnum;
 use hipward_protocol::IsolationLevel;
 use std::{path::PathBuf, time::Duration};
 
-/// Arguments of a runner.
+/// Arguments of a runner with a queue.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct HostArgs {
-    /// Python with PyTorch [default: $HIPWARD_PYTHON, the one that `make serve` installed, python3]
-    #[arg(long, value_name = "PATH")]
-    python: Option<PathBuf>,
-    /// Folder with a `hipward_kernels` to use instead of the built-in one
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
-    kernels: Option<PathBuf>,
-    /// Time limit of a job, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
-    wall_limit: Duration,
-    /// Memory limit of a job
-    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = memory)]
-    memory_limit: u64,
-    /// Limit of the sampling time per variant, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
-    time_cap: Duration,
+    #[command(flatten)]
+    runner: RunnerArgs,
     /// Maximum number of queued jobs
     #[arg(
         long,
@@ -39,6 +29,26 @@ pub(crate) struct HostArgs {
         hide_short_help = true
     )]
     token_queue_limit: usize,
+}
+
+/// Arguments of a runner.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct RunnerArgs {
+    /// Python with PyTorch [default: $HIPWARD_PYTHON, the one that `make serve` installed, python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Folder with a `hipward_kernels` to use instead of the built-in one
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    kernels: Option<PathBuf>,
+    /// Time limit of a job, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    wall_limit: Duration,
+    /// Memory limit of a job
+    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = memory)]
+    memory_limit: u64,
+    /// Limit of the sampling time per variant, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
+    time_cap: Duration,
     /// Isolation level below which no job runs: limits, syscalls or files [default: files where others can send code, else
     /// limits]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
@@ -46,6 +56,9 @@ pub(crate) struct HostArgs {
     /// Newest Landlock ABI to use, 0 for none: simulates older kernels in tests
     #[arg(long, value_name = "ABI", hide = true)]
     newest_landlock: Option<u32>,
+    /// Use no seccomp filter: simulates other kernels in tests
+    #[arg(long, hide = true)]
+    no_seccomp: bool,
 }
 
 /// Who can send code to the runner.
@@ -58,6 +71,19 @@ pub(crate) enum Senders {
 }
 
 impl HostArgs {
+    /// The settings of a runner with this data folder, as [`RunnerArgs::settings`].
+    pub(crate) fn settings(self, data: PathBuf, senders: Senders) -> Result<Settings, String> {
+        Ok(Settings {
+            queue_limits: QueueLimits {
+                total: self.queue_limit,
+                per_owner: self.token_queue_limit,
+            },
+            ..self.runner.settings(data, senders)?
+        })
+    }
+}
+
+impl RunnerArgs {
     /// The settings of a runner with this data folder. Removes other users' permissions from the folder.
     pub(crate) fn settings(self, data: PathBuf, senders: Senders) -> Result<Settings, String> {
         // Workers have a working directory of their own, so paths must be absolute.
@@ -80,15 +106,19 @@ impl HostArgs {
             wall_limit: self.wall_limit,
             memory_bytes: self.memory_limit,
             time_cap_s: self.time_cap.as_secs_f64(),
+            // A runner without a queue accepts no job.
             queue_limits: QueueLimits {
-                total: self.queue_limit,
-                per_owner: self.token_queue_limit,
+                total: 0,
+                per_owner: 0,
             },
             minimum_isolation: self.minimum_isolation.map_or(default_isolation, Into::into),
             minimum_isolation_for_others: self
                 .minimum_isolation
                 .map_or(IsolationLevel::Files, Into::into),
-            newest_landlock: self.newest_landlock,
+            mechanisms: PermittedMechanisms {
+                newest_landlock: self.newest_landlock,
+                no_seccomp: self.no_seccomp,
+            },
         })
     }
 }

@@ -2,13 +2,15 @@
 
 use super::{
     data::DataArgs,
+    database::DatabaseArgs,
     host::{HostArgs, Senders, age, bytes, seconds},
+    link_args::LinkArgs,
     token::TokenArgs,
 };
 use crate::{
-    api::AccessConfig,
+    api::{AccessConfig, ProxyAuth},
     connections::ClientLimits,
-    jobs::{LocalRunner, Retention, Runner, Store, random_id},
+    jobs::{LocalRunner, Retention, Runner, Store, lock_data_folder, random_id},
     server::{Server, listen},
     shutdown::Interrupts,
     web::{
@@ -17,15 +19,17 @@ use crate::{
         pages::{Pages, SiteOptions},
     },
 };
+use axum::http::{HeaderName, header};
 use hipward_site::OWN_RUNNER;
 use std::{
     error::Error,
     io::IsTerminal,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
     process::{self, ExitCode},
     time::Duration,
 };
+use tokio::task::spawn_blocking;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Arguments of `hipward serve`.
@@ -42,18 +46,38 @@ pub(crate) struct Args {
     /// Run code without a token for all users of this machine, and for no request from a network [default: a token is required, random unless one is passed]
     #[arg(long, conflicts_with = "token_file")]
     no_token: bool,
+    /// Header in which an authenticating proxy sends the name of the user, who may then run code
+    #[arg(long, value_name = "NAME", value_parser = auth_header)]
+    auth_header: Option<HeaderName>,
+    /// Accept that header from this address [default: from this machine]
+    #[arg(long, value_name = "ADDRESS", requires = "auth_header")]
+    trusted_proxy: Vec<IpAddr>,
+    /// User of the proxy who is an operator
+    #[arg(long, value_name = "USER", requires = "auth_header")]
+    auth_operator: Vec<String>,
     /// Also answer requests for this host name, which a proxy forwards
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
+    /// Run no jobs on this machine; hosts join with `hipward worker`
+    #[arg(long)]
+    no_runner: bool,
     /// Also answer requests that pages of this origin send, such as https://wiki.example; may be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = addresses::origin)]
     allow_origin: Vec<String>,
     /// Offer the runner at this address beside this server's own; it must allow this site with --allow-origin; may be repeated
     #[arg(long, value_name = "URL", value_parser = addresses::runner)]
     runner: Vec<String>,
+    /// Run code only after an operator has approved it at /jobs/approvals/; the operator's own code runs at once
+    #[arg(long)]
+    approve: bool,
+    /// Let visitors without a token run the benchmarks of the site's pages, unchanged
+    #[arg(long)]
+    anonymous_benchmarks: bool,
     /// Add a team's own rules (TOML) to the playground
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
+    #[command(flatten)]
+    links: LinkArgs,
     /// Delete jobs this long after their end, such as 90d [default: never]
     #[arg(long, value_name = "AGE", value_parser = age)]
     retention: Option<Duration>,
@@ -73,6 +97,8 @@ pub(crate) struct Args {
     request_timeout: Duration,
     #[command(flatten)]
     data: DataArgs,
+    #[command(flatten)]
+    database: DatabaseArgs,
     #[command(flatten)]
     host: HostArgs,
 }
@@ -111,6 +137,13 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         token: random.clone().or(configured.filter(|_| !args.no_token)),
         hosts: args.allow_host,
         origins: args.allow_origin,
+        approve: args.approve,
+        anonymous_benchmarks: args.anonymous_benchmarks,
+        proxy: args.auth_header.map(|header| ProxyAuth {
+            header,
+            proxies: args.trusted_proxy,
+            operators: args.auth_operator,
+        }),
     };
     let senders = if random.is_some() && access.is_local(args.bind) {
         Senders::Operator
@@ -126,14 +159,29 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     let options = SiteOptions {
         rules: args.rules,
         runners,
+        links: args.links.into(),
         ..SiteOptions::default()
     };
     let pages = match &args.content {
         Some(folder) => LivePages::watch(folder, &options)?,
         None => LivePages::fixed(Pages::load(None, &options)?),
     };
-    let store = Store::open(&settings.data)?;
-    let recovered = store.recover()?;
+    let database = args.database.url()?;
+    if database.is_some() && args.retention_size.is_some() {
+        return Err("--retention-size is for the database in the data folder; use --retention with --database".into());
+    }
+    let folder = settings.data.clone();
+    // Two servers must not use the same folders for workers.
+    let _lock = match database {
+        Some(_) => Some(lock_data_folder(&folder)?),
+        None => None,
+    };
+    let opened = spawn_blocking(move || match database {
+        Some(url) => Store::connect(&url),
+        None => Store::open(&folder),
+    });
+    let store = opened.await??;
+    let recovered = store.with(Store::recover).await?;
     if recovered.queued + recovered.failed > 0 {
         tracing::info!(
             "interrupted by the last stop: {} jobs run again, {} failed",
@@ -142,7 +190,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         );
     }
     let (listener, bound) = listen(args.bind).await?;
-    if !access.is_local(bound) && access.token.is_none() {
+    if !access.is_local(bound) && access.token.is_none() && access.proxy.is_none() {
         tracing::warn!(
             "this server can be reached from a network and has no token, so it runs no code; \
              start it without --no-token to run code for requests with the token"
@@ -155,7 +203,10 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         Some(token) => println!("Hipward is at http://{bound}/?token={token}"),
         None => println!("Hipward is at http://{bound}/"),
     }
-    let runner = LocalRunner::start(settings, log_capabilities);
+    let runner = match args.no_runner {
+        true => LocalRunner::ready(Runner::absent(settings)),
+        false => LocalRunner::start(settings, log_capabilities),
+    };
     let stop_requested = async move {
         interrupts.next().await;
         tracing::info!(
@@ -184,6 +235,25 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     };
     server.run(listener, stop_requested).await?;
     Ok(())
+}
+
+/// The name of the header with a proxy's user. Headers with another meaning are refused, because the server removes the header
+/// from requests that do not come from the proxy.
+fn auth_header(text: &str) -> Result<HeaderName, String> {
+    let name: HeaderName = text.parse().map_err(|_| "not a header name".to_owned())?;
+    let others = [
+        header::AUTHORIZATION,
+        header::CONTENT_LENGTH,
+        header::CONTENT_TYPE,
+        header::COOKIE,
+        header::HOST,
+        header::ORIGIN,
+        header::TRANSFER_ENCODING,
+    ];
+    if others.contains(&name) {
+        return Err("this header has another meaning; use one such as X-Forwarded-User".to_owned());
+    }
+    Ok(name)
 }
 
 fn log_capabilities(runner: &Runner) {

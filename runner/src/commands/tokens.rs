@@ -1,7 +1,7 @@
 //! `hipward token`: creates, lists and removes the tokens of a team. A running server applies changes at once.
 
-use super::{backup::exit_code, data::DataArgs, host::age};
-use crate::jobs::{Role, Store};
+use super::{backup::exit_code, data::DataArgs, database::DatabaseArgs, host::age};
+use crate::{api::is_user_name, jobs::Role};
 use std::{process::ExitCode, time::Duration};
 
 /// Arguments of `hipward token`.
@@ -26,11 +26,15 @@ enum Action {
         expires: Option<Duration>,
         #[command(flatten)]
         data: DataArgs,
+        #[command(flatten)]
+        database: DatabaseArgs,
     },
     /// List the tokens
     List {
         #[command(flatten)]
         data: DataArgs,
+        #[command(flatten)]
+        database: DatabaseArgs,
     },
     /// Remove a token, which is invalid from then on; its jobs stay
     Remove {
@@ -38,6 +42,8 @@ enum Action {
         name: String,
         #[command(flatten)]
         data: DataArgs,
+        #[command(flatten)]
+        database: DatabaseArgs,
     },
 }
 
@@ -47,21 +53,20 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn apply(action: Action) -> Result<String, String> {
-    let open = |data: DataArgs| {
-        let data = data.prepared_folder()?;
-        Store::open_beside_server(&data).map_err(|error| error.to_string())
-    };
     match action {
         Action::Add {
             name,
             role,
             expires,
             data,
-        } => open(data)?
+            database,
+        } => database
+            .open_beside_server(data)?
             .add_token(&name, role, expires)
             .map_err(|error| error.to_string()),
-        Action::List { data } => {
-            let tokens = open(data)?.tokens().map_err(|error| error.to_string())?;
+        Action::List { data, database } => {
+            let tokens = database.open_beside_server(data)?.tokens();
+            let tokens = tokens.map_err(|error| error.to_string())?;
             if tokens.is_empty() {
                 return Ok("no tokens; `hipward token add NAME` creates one".to_owned());
             }
@@ -80,8 +85,12 @@ fn apply(action: Action) -> Result<String, String> {
             });
             Ok(lines.collect::<Vec<_>>().join("\n"))
         }
-        Action::Remove { name, data } => {
-            let removed = open(data)?.remove_token(&name);
+        Action::Remove {
+            name,
+            data,
+            database,
+        } => {
+            let removed = database.open_beside_server(data)?.remove_token(&name);
             match removed.map_err(|error| error.to_string())? {
                 true => Ok(format!("{name} is removed")),
                 false => Err(format!(
@@ -94,9 +103,10 @@ fn apply(action: Action) -> Result<String, String> {
 
 /// Names are printed in lists and logs.
 fn name(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
-    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
-        return Err("use up to 64 letters, digits, and - _ . @".to_owned());
+    if !is_user_name(text) {
+        return Err(
+            "use up to 64 letters, digits, and - _ . @ +; `anonymous` is reserved".to_owned(),
+        );
     }
     Ok(text.to_owned())
 }

@@ -2,7 +2,7 @@
 
 use super::temporary_folder::TemporaryFolder;
 use crate::{
-    TOKEN_VARIABLE,
+    DATABASE_VARIABLE, TOKEN_VARIABLE,
     exercise::{Exercise, Exercises},
     python,
     web::pages::content_files,
@@ -68,7 +68,7 @@ fn try_exercise(args: Args) -> Result<u8, Box<dyn Error>> {
         return Ok(0);
     }
     if args.solution {
-        let solution = exercise.file("solution.py");
+        let solution = exercise.file(&format!("solution.{}", exercise.suffix()));
         print(solution.ok_or("this exercise has no solution")?);
         return Ok(0);
     }
@@ -124,10 +124,10 @@ fn hint(exercise: &Exercise, number: usize) -> Result<String, String> {
 
 /// Writes the file to begin with into the working directory, unless there is one of that name.
 fn start(exercise: &Exercise) -> Result<(), String> {
+    let name = &format!("start.{}", exercise.suffix());
     let text = exercise
-        .file("start.py")
-        .ok_or("this exercise has no start.py")?;
-    let name = "start.py";
+        .file(name)
+        .ok_or_else(|| format!("this exercise has no {name}"))?;
     let command = format!("hipward try {} {name}", exercise.address());
     let written = File::create_new(name).and_then(|mut file| file.write_all(text.as_bytes()));
     match written {
@@ -175,7 +175,11 @@ fn judge(
         .arg(file)
         .env("PYTHONPATH", &package)
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env_remove(TOKEN_VARIABLE);
+        .env_remove(TOKEN_VARIABLE)
+        .env_remove(DATABASE_VARIABLE);
+    if let Some((variable, path)) = python::emulator() {
+        command.env(variable, path);
+    }
     if let Some(seed) = seed {
         command.arg(format!("--seed={seed}"));
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hipward_analyzer::{Arch, Version};
+use hipward_analyzer::{Arch, Libraries, Version};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::ConfigError;
@@ -25,6 +25,7 @@ pub(super) struct Settings {
     pub(super) rocm: Option<Version>,
     pub(super) torch: Option<Version>,
     pub(super) python: Option<Version>,
+    pub(super) libraries: Option<Libraries>,
     /// A folder of team rules.
     pub(super) rules: Option<PathBuf>,
     pub(super) baseline: Option<PathBuf>,
@@ -117,13 +118,18 @@ fn settings(section: &Section<'_>) -> Result<Settings, ConfigError> {
 }
 
 fn target(section: &Section<'_>, settings: &mut Settings) -> Result<(), ConfigError> {
-    for entry in section.entries(&["arch", "rocm", "torch", "python"])? {
+    for entry in section.entries(&["arch", "rocm", "torch", "python", "libraries"])? {
         let text = entry.text()?;
         let version = || Version::try_from(text.to_owned()).map_err(|error| entry.error(error));
         match entry.key.as_str() {
             "rocm" => settings.rocm = Some(version()?),
             "torch" => settings.torch = Some(version()?),
             "python" => settings.python = Some(version()?),
+            "libraries" => {
+                let known = Libraries::ALL.iter().find(|(name, _)| *name == text);
+                let known = known.ok_or_else(|| entry.error("it must be `hip` or `roc`"))?;
+                settings.libraries = Some(known.1);
+            }
             _ => settings.arch = Some(parse_arch(text).map_err(|error| entry.error(error))?),
         }
     }

@@ -186,6 +186,7 @@ impl Projects {
             options: {
                 let mut options = Options::default();
                 options.target = target;
+                options.libraries = settings.libraries.unwrap_or_default();
                 options.rules = selection;
                 options.team = team.rules.clone();
                 options

@@ -3,10 +3,12 @@
 
 mod kfd;
 mod lease;
+mod load;
 mod nvidia;
 
 pub(crate) use kfd::gpus;
 pub(crate) use lease::{CUDA_ORDER, Lease, name_in_worker};
+pub(crate) use load::{load, load_file};
 pub(crate) use nvidia::{NvidiaGpu, gpus as nvidia_gpus};
 
 use hipward_protocol::{Device, Missing, Vendor};

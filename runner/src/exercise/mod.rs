@@ -110,6 +110,15 @@ impl Exercise {
         format!("{}/{}", self.lesson, self.id)
     }
 
+    /// Suffix of its programs: `hip` for kernels that the emulator executes, otherwise `py`.
+    pub(crate) fn suffix(&self) -> &'static str {
+        if self.files.contains_key("start.hip") {
+            "hip"
+        } else {
+            "py"
+        }
+    }
+
     /// A file of its folder.
     pub(crate) fn file(&self, name: &str) -> Option<&str> {
         self.files.get(name).map(String::as_str)

@@ -17,7 +17,7 @@ pub(crate) struct Judged {
     pub(crate) line: Option<u32>,
     /// Messages of the exercise's wrong answers that fail in exactly these cases.
     pub(crate) hints: Vec<String>,
-    /// Names of the holes that still have the content of start.py.
+    /// Names of the holes that still have the content of the start.
     pub(crate) unfilled: Vec<String>,
     /// The beginning of what the answer printed, at most 8 KiB.
     pub(crate) output: String,
@@ -60,8 +60,21 @@ pub(crate) struct Case {
     pub(crate) status: CaseStatus,
     /// Why it failed, or why it cannot be checked.
     pub(crate) message: Option<String>,
-    /// The line of the answer, from 1, that raised.
+    /// The line of the answer, from 1, that raised or stored a wrong value.
     pub(crate) line: Option<u32>,
+    /// Kernels: findings of the emulator, such as a race.
+    #[serde(default)]
+    pub(crate) notes: Vec<Note>,
+}
+
+/// A finding of the emulator about a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[schema(as = ExerciseNote)]
+pub(crate) struct Note {
+    /// The line of the answer, from 1.
+    pub(crate) line: Option<u32>,
+    /// The kind of the finding, what happened, and in which lanes.
+    pub(crate) message: String,
 }
 
 /// The result of one case.

@@ -1,6 +1,6 @@
 //! Removes the files that a worker leaves on the host.
 
-use super::{disk_usage::shared_memory, sandbox_spec::SandboxSpec};
+use super::sandbox_spec::SandboxSpec;
 use nix::{
     dir::Dir,
     errno::Errno,
@@ -19,13 +19,10 @@ use std::{
     path::Path,
 };
 
-/// Removes the private directory and the files in shared memory. Call it when no process of the worker is left.
+/// Removes the private directory. Call it when no process of the worker is left.
 pub(super) fn remove(spec: &SandboxSpec) {
     // The next start of the server removes what cannot be removed now.
     let _ = remove_folder(&spec.directory);
-    for (entry, _) in shared_memory(spec) {
-        let _ = fs::remove_file(entry.path());
-    }
 }
 
 /// Removes a folder that a snippet has written to.

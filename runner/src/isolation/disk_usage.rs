@@ -1,22 +1,14 @@
-//! How much a worker has written: to its private directory and, for GPU workers, to shared memory, where a user of its
-//! own identifies its files.
+//! How much a worker has written.
 
 use super::sandbox_spec::SandboxSpec;
-use std::{
-    fs::{self, DirEntry},
-    io::ErrorKind,
-    os::unix::fs::MetadataExt,
-    path::Path,
-};
+use std::{fs, io::ErrorKind, os::unix::fs::MetadataExt};
 
 /// More files than any benchmark creates. A folder with more is over the limit.
 const MAX_FILES: usize = 200_000;
-const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Whether the worker is over its disk limit. `unnamed` is the size of files without a name, bytes.
-pub(super) fn is_over_limit(spec: &SandboxSpec, unnamed: u64) -> bool {
-    let named: u64 = shared_memory(spec).map(|(_, bytes)| bytes).sum();
-    let mut bytes = named + unnamed;
+/// Whether the worker is over its disk limit. `elsewhere` is the size of its files outside of the private directory, bytes.
+pub(super) fn is_over_limit(spec: &SandboxSpec, elsewhere: u64) -> bool {
+    let mut bytes = elsewhere;
     if bytes > spec.limits.disk_bytes {
         return true;
     }
@@ -50,19 +42,4 @@ pub(super) fn is_over_limit(spec: &SandboxSpec, unnamed: u64) -> bool {
         }
     }
     false
-}
-
-/// Files in shared memory that belong to the worker's own user, with their sizes in bytes.
-pub(super) fn shared_memory(spec: &SandboxSpec) -> impl Iterator<Item = (DirEntry, u64)> {
-    let identity = spec.identity.as_ref().filter(|_| spec.gpu);
-    identity.into_iter().flat_map(|identity| {
-        entries(Path::new(SHARED_MEMORY)).filter_map(|entry| {
-            let metadata = entry.metadata().ok()?;
-            (metadata.uid() == identity.uid).then_some((entry, metadata.blocks() * 512))
-        })
-    })
-}
-
-fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
-    fs::read_dir(folder).into_iter().flatten().flatten()
 }

@@ -7,48 +7,62 @@ use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashSet,
-    fs, io,
-    os::{
-        linux::net::SocketAddrExt,
-        unix::{
-            fs::MetadataExt,
-            net::{SocketAddr, UnixDatagram},
-        },
-    },
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    path::Path,
 };
 
 /// The range of systemd's dynamic users, which exist only while a process runs.
 const FIRST_UID: u32 = 61_184;
 const LAST_UID: u32 = 65_519;
+/// The folder of the locks. Only root can open it, so no job can take a lock.
+const LOCKS: &str = "/run/hipward/users";
 
 /// A user id that no account, no process and no other Hipward server of this host uses, reserved while this value exists.
 #[derive(Debug)]
 pub(crate) struct ReservedUid {
     uid: u32,
-    /// An abstract socket name, which one process at a time can bind. The system releases it when the process ends for any reason.
-    _name: UnixDatagram,
+    /// Locked by one process at a time. The system releases it when the process ends for any reason.
+    _lock: File,
 }
 
 impl ReservedUid {
     /// Reserves up to `count` user ids.
-    pub(crate) fn reserve(count: usize) -> Vec<ReservedUid> {
+    pub(crate) fn reserve(count: usize) -> io::Result<Vec<ReservedUid>> {
+        Self::reserve_in(Path::new(LOCKS), count)
+    }
+
+    fn reserve_in(locks: &Path, count: usize) -> io::Result<Vec<ReservedUid>> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(locks)?;
         let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
         let named: HashSet<u32> = accounts
             .lines()
             .filter_map(|line| line.split(':').nth(2)?.parse().ok())
             .collect();
         let running: HashSet<u32> = procfs::processes().filter_map(procfs::owner).collect();
-        (FIRST_UID..=LAST_UID)
-            .filter(|uid| !named.contains(uid) && !running.contains(uid))
-            .filter_map(|uid| {
-                let name = SocketAddr::from_abstract_name(format!("hipward-uid-{uid}")).ok()?;
-                Some(ReservedUid {
-                    uid,
-                    _name: UnixDatagram::bind_addr(&name).ok()?,
-                })
-            })
-            .take(count)
-            .collect()
+        let mut reserved = Vec::with_capacity(count);
+        for uid in FIRST_UID..=LAST_UID {
+            if reserved.len() == count {
+                break;
+            }
+            if named.contains(&uid) || running.contains(&uid) {
+                continue;
+            }
+            let lock = OpenOptions::new()
+                .create(true)
+                .write(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(locks.join(uid.to_string()))?;
+            if lock.try_lock().is_ok() {
+                reserved.push(ReservedUid { uid, _lock: lock });
+            }
+        }
+        Ok(reserved)
     }
 
     /// The user with this id. `gpu`: with the groups that may use GPUs.
@@ -111,7 +125,9 @@ mod tests {
 
     #[test]
     fn reserved_uids_are_distinct() {
-        let (first, second) = (ReservedUid::reserve(3), ReservedUid::reserve(3));
+        let locks = tempfile::tempdir().expect("a folder");
+        let reserve = || ReservedUid::reserve_in(locks.path(), 3).expect("a writable folder");
+        let (first, second) = (reserve(), reserve());
         let mut uids: Vec<u32> = first.iter().chain(&second).map(|user| user.uid).collect();
         uids.sort_unstable();
         uids.dedup();

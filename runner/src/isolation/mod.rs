@@ -19,6 +19,7 @@ mod process_filter;
 mod process_tree;
 mod sandbox_spec;
 mod seccomp;
+mod shared_memory;
 mod spawn;
 mod supervisor;
 mod supervisor_protocol;
@@ -65,15 +66,23 @@ pub(crate) struct Host {
     pub(crate) root: bool,
 }
 
+/// The mechanisms that may be used. Tests simulate older kernels with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PermittedMechanisms {
+    /// The newest Landlock ABI. 0 is none.
+    pub(crate) newest_landlock: Option<u32>,
+    /// Whether seccomp filters are not used.
+    pub(crate) no_seccomp: bool,
+}
+
 impl Host {
-    /// Queries the kernel. Uses no newer Landlock ABI than `newest_landlock`, so that tests can simulate an older
-    /// kernel.
-    pub(crate) fn detect(newest_landlock: Option<u32>) -> Self {
-        let newest = newest_landlock.unwrap_or(u32::MAX);
+    /// Queries the kernel. Uses only the mechanisms that `permitted` permits.
+    pub(crate) fn detect(permitted: PermittedMechanisms) -> Self {
+        let newest = permitted.newest_landlock.unwrap_or(u32::MAX);
         let landlock_abi = syscalls::landlock_abi().map(|abi| abi.min(newest));
         Host {
             landlock_abi: landlock_abi.filter(|&abi| abi > 0),
-            seccomp: seccomp::is_available(),
+            seccomp: !permitted.no_seccomp && seccomp::is_available(),
             root: nix::unistd::geteuid().is_root(),
         }
     }

@@ -9,6 +9,7 @@ use super::{
     process_filter::Listener,
     process_tree::{descendants, is_memory_over, kill_descendants},
     sandbox_spec::SandboxSpec,
+    shared_memory::SharedMemory,
     supervisor_protocol::{CONTROL_FD, ExitReason, Limit, SupervisorCommand, SupervisorReport},
     syscalls,
     unnamed_usage::{UnnamedUsage, unnamed_usage},
@@ -70,6 +71,7 @@ fn try_supervise() -> io::Result<()> {
     let child_signals =
         SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
 
+    let mut shared_memory = SharedMemory::new(&spec);
     let (worker, listener, _folder) = match start(&spec) {
         Ok(started) => started,
         Err(message) => return send(&control, &SupervisorReport::NotStarted { message }),
@@ -95,6 +97,7 @@ fn try_supervise() -> io::Result<()> {
         next_check: Instant::now(),
         next_disk_check: Instant::now() + DISK_CHECK_INTERVAL,
         unnamed: UnnamedUsage::default(),
+        shared_memory: &mut shared_memory,
         partial_command: String::new(),
     }
     .run(&mut commands, &child_signals, &mut heartbeat);
@@ -102,6 +105,7 @@ fn try_supervise() -> io::Result<()> {
     let _ = send(&control, &SupervisorReport::Ended(exit_reason));
     kill_descendants(|| heartbeat.beat());
     cleanup::remove(&spec);
+    shared_memory.remove();
     Ok(())
 }
 
@@ -152,6 +156,7 @@ struct Monitor<'a> {
     next_disk_check: Instant,
     /// The result of the last check.
     unnamed: UnnamedUsage,
+    shared_memory: &'a mut SharedMemory,
     /// The received part of the next command.
     partial_command: String,
 }
@@ -247,12 +252,15 @@ impl Monitor<'_> {
         if measure {
             self.next_disk_check = now + DISK_CHECK_INTERVAL;
             self.unnamed = unnamed_usage(&processes, self.spec.identity.as_ref());
+            self.shared_memory.observe(&processes);
             heartbeat.beat();
         }
         if is_memory_over(limits.memory_bytes, &processes, self.unnamed) {
             return Some(Limit::Memory);
         }
-        if measure && disk_usage::is_over_limit(self.spec, self.unnamed.disk) {
+        if measure
+            && disk_usage::is_over_limit(self.spec, self.unnamed.disk + self.shared_memory.bytes())
+        {
             return Some(Limit::Disk);
         }
         None

@@ -5,13 +5,16 @@
 //! final event.
 
 mod data_folder;
+mod expiry;
 mod failure_messages;
+mod lease_messages;
 mod load;
 mod output;
 mod persist;
 mod private_directory;
 mod protocol_state;
 mod random_id;
+mod remote;
 mod request_workers;
 mod retention;
 mod run;
@@ -19,18 +22,25 @@ mod runner;
 mod scheduler;
 mod startup;
 mod store;
+mod work_source;
 mod worker;
 mod worker_output;
 
 pub(crate) use data_folder::prepare_data_folder;
+pub(crate) use expiry::expire_leases;
+pub(crate) use lease_messages::{
+    AppendRequest, FreeDevice, HandBackRequest, LeasedJob, RenewRequest, WaitRequest,
+};
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use random_id::random_id;
+pub(crate) use remote::{RemoteSource, ReportError};
 pub(crate) use request_workers::{RequestError, RequestWorkers};
 pub(crate) use retention::apply_retention;
 pub(crate) use runner::{Refusal, Runner, Settings};
-pub(crate) use scheduler::schedule;
+pub(crate) use scheduler::{run_jobs, schedule};
 pub(crate) use startup::LocalRunner;
 pub(crate) use store::{
-    CancelOutcome, NewJob, QueueLimits, RemoveOutcome, Retention, Role, Store, StoreError, back_up,
-    cookie_value, restore,
+    ApprovalOutcome, CancelOutcome, Lease, NewJob, Pending, QueueLimits, RemoveOutcome, Retention,
+    Role, Store, StoreError, back_up, cookie_value, lock_data_folder, restore,
 };
+pub(crate) use work_source::LEASE_TIME;

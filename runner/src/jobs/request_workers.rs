@@ -27,6 +27,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The number of slots of all kinds of request workers, which follow the slots of the devices.
 pub(super) const SLOTS: usize = COMPILE.slots + EXERCISE.slots;
 
+/// The module of the workers that judge exercises.
+pub(super) const EXERCISE_MODULE: &str = "hipward_kernels.exercise.worker";
+
 /// A kind of worker.
 #[derive(Debug)]
 struct Kind {
@@ -59,11 +62,11 @@ const COMPILE: Kind = Kind {
 
 const EXERCISE: Kind = Kind {
     name: "exercise",
-    module: "hipward_kernels.exercise.worker",
+    module: EXERCISE_MODULE,
     first_slot: COMPILE.slots,
     // While one worker imports PyTorch, the other can answer.
     slots: 2,
-    // The worker stops an answer after 10 seconds and reports how far it came.
+    // The worker stops an answer after 10 seconds, a kernel after 20, and reports how far it came.
     wall_limit: Duration::from_secs(25),
     max_answer_bytes: 512 * 1024,
     max_requests: 16,

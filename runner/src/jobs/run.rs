@@ -7,7 +7,8 @@ use super::{
     persist::persist,
     protocol_state::ProtocolState,
     runner::Settings,
-    store::{Lease, Store, StoreError},
+    store::{Lease, StoreError},
+    work_source::WorkSource,
     worker_output::WorkerMessage,
 };
 use crate::{
@@ -29,9 +30,11 @@ use tokio::task::spawn_blocking;
 
 /// Time for a worker to exit after its last line, before it is killed.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
+/// Delay before events are sent again to a source that could not be reached.
+const SEND_RETRY: Duration = Duration::from_secs(1);
 
 pub(super) struct Run<'a> {
-    store: &'a Store,
+    source: &'a dyn WorkSource,
     settings: &'a Settings,
     lease: &'a Lease,
     device: &'a Device,
@@ -45,6 +48,14 @@ pub(super) struct Run<'a> {
     nonce: String,
     sent_at: Instant,
     begun: bool,
+    /// Whether the source does not know yet that the code has started.
+    begin_unsent: bool,
+    /// The number of events that the source has.
+    sent: usize,
+    /// Events that the source could not be reached for.
+    unsent: Vec<EventBody>,
+    /// When to try again to send them.
+    retry_at: Option<Instant>,
     /// The host's load before the job.
     before: Option<Arc<Snapshot>>,
     /// The host's load when the timing began.
@@ -60,15 +71,16 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(
-        store: &'a Store,
+        source: &'a dyn WorkSource,
         settings: &'a Settings,
         lease: &'a Lease,
         device: &'a Device,
         isolation: Isolation,
         supervisor: Option<u32>,
+        warning: Option<EventBody>,
     ) -> Self {
         Run {
-            store,
+            source,
             settings,
             lease,
             device,
@@ -80,6 +92,10 @@ impl<'a> Run<'a> {
             nonce: String::new(),
             sent_at: Instant::now(),
             begun: false,
+            begin_unsent: false,
+            sent: 0,
+            unsent: warning.into_iter().collect(),
+            retry_at: None,
             before: None,
             timing: None,
             closing: Vec::new(),
@@ -155,9 +171,8 @@ impl<'a> Run<'a> {
         if mem::replace(&mut self.begun, true) {
             return;
         }
-        let lease = self.lease.clone();
-        let begun = self.store.with(move |store| store.mark_begun(&lease)).await;
-        self.check(begun);
+        self.begin_unsent = true;
+        self.send().await;
     }
 
     async fn handle_line(&mut self, line: HarnessLine) {
@@ -269,26 +284,47 @@ impl<'a> Run<'a> {
     }
 
     async fn append(&mut self, events: Vec<EventBody>) {
-        if events.is_empty() || self.fenced {
-            return;
-        }
-        let lease = self.lease.clone();
-        let appended = self
-            .store
-            .with(move |store| store.append(&lease, &events))
-            .await;
-        self.check(appended);
+        self.unsent.extend(events);
+        self.send().await;
     }
 
-    fn check(&mut self, stored: Result<(), StoreError>) {
+    /// Sends what the source does not have yet. If the source cannot be reached, the job goes on, and this is tried again later.
+    async fn send(&mut self) {
+        let waits = self.retry_at.is_some_and(|at| Instant::now() < at);
+        if self.fenced || waits {
+            return;
+        }
+        if self.begin_unsent {
+            let begun = self.source.mark_begun(self.lease).await;
+            self.begin_unsent = !self.check(begun);
+        }
+        if !self.begin_unsent && !self.unsent.is_empty() {
+            let events = self.unsent.clone();
+            let appended = self.source.append(self.lease, self.sent, events).await;
+            if self.check(appended) {
+                self.sent += self.unsent.len();
+                self.unsent.clear();
+            }
+        }
+    }
+
+    /// Handles the result of a request to the source. Returns false if the request must be repeated.
+    fn check(&mut self, stored: Result<(), StoreError>) -> bool {
+        self.retry_at = None;
         match stored {
             Ok(()) => {}
             Err(StoreError::Fenced) => self.fenced = true,
+            Err(error @ StoreError::Unreachable { .. }) => {
+                tracing::warn!("job {}: {error}", self.lease.job);
+                self.retry_at = Some(Instant::now() + SEND_RETRY);
+                return false;
+            }
             Err(error) => {
                 tracing::error!("job {}: {error}", self.lease.job);
                 self.conclude(failure_messages::not_stored(&error.to_string()));
             }
         }
+        true
     }
 
     /// Writes the final event.
@@ -317,11 +353,12 @@ impl<'a> Run<'a> {
         if self.fenced {
             return;
         }
-        let lease = self.lease.clone();
-        let mut last = mem::take(&mut self.closing);
+        let mut last = mem::take(&mut self.unsent);
+        last.append(&mut self.closing);
         last.push(conclusion);
-        persist(self.store, shutdown, &self.lease.job, move |store| {
-            store.append(&lease, &last)
+        let (source, lease, sent) = (self.source, self.lease, self.sent);
+        persist(shutdown, &lease.job, || {
+            source.append(lease, sent, last.clone())
         })
         .await;
     }
@@ -341,9 +378,9 @@ impl<'a> Run<'a> {
 
     /// Queues the job again.
     pub(super) async fn requeue(&mut self, reason: String, shutdown: &mut Shutdown) {
-        let lease = self.lease.clone();
-        persist(self.store, shutdown, &self.lease.job, move |store| {
-            store.requeue(&lease, &reason)
+        let (source, lease) = (self.source, self.lease);
+        persist(shutdown, &lease.job, || {
+            source.requeue(lease, reason.clone())
         })
         .await;
     }

@@ -6,12 +6,18 @@ use super::{
     failure_messages,
     persist::persist,
     runner::Runner,
-    store::{Lease, Store},
-    worker::{RunOutcome, Worker},
+    store::{Lease, Store, StoreError},
+    work_source::WorkSource,
+    worker::{RunOutcome, Task, Worker},
 };
-use crate::shutdown::Shutdown;
-use hipward_protocol::{Device, Vendor};
-use std::{io, sync::Arc, time::Duration};
+use crate::{devices, shutdown::Shutdown};
+use hipward_protocol::{Device, EventBody, Measurement, Vendor};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::{task::JoinSet, time::sleep};
 
 /// Delay after a worker could not be started, so that a broken host is not overloaded.
@@ -19,23 +25,36 @@ const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// Consecutive workers of a device that may fail to start their job before a job fails with the reason.
 const MAX_NOT_STARTED: u32 = 3;
+/// Load in percent up to which a GPU is idle.
+const IDLE_LOAD: u32 = 10;
+/// Time for which a job waits for another program on its GPU. After that it runs with a warning.
+const MAX_IDLE_WAIT: Duration = Duration::from_secs(60);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of the check for lost jobs. A job is lost when two checks in a row find it running nowhere.
 const LOST_JOB_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Runs jobs on every device until the server stops. Jobs in progress are then queued again.
+/// Runs the jobs of this server's store on every device until the server stops. Jobs in progress are then queued again.
 pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdown) {
     let looking = tokio::spawn(recover_lost_jobs(
         runner.clone(),
         store.clone(),
         shutdown.clone(),
     ));
+    run_jobs(runner, Arc::new(store), shutdown).await;
+    let _ = looking.await;
+}
+
+/// Runs the jobs of a source on every device until the server stops. Jobs in progress are then queued again.
+pub(crate) async fn run_jobs(runner: Arc<Runner>, source: Arc<dyn WorkSource>, shutdown: Shutdown) {
     let mut loops = JoinSet::new();
-    let devices = runner.devices();
-    let gpus = devices.iter().any(|device| device.vendor != Vendor::Cpu);
-    for (slot, device) in devices.into_iter().enumerate() {
+    let all = runner.devices();
+    let gpus = all.iter().any(|device| device.vendor != Vendor::Cpu);
+    for (slot, device) in all.into_iter().enumerate() {
+        let load = devices::load_file(Path::new("/sys"), &device, |name| env::var(name).ok());
         let device_loop = DeviceLoop {
+            load,
             runner: runner.clone(),
-            store: store.clone(),
+            source: source.clone(),
             shutdown: shutdown.clone(),
             slot,
             not_started: 0,
@@ -51,7 +70,6 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
             runner.activity.device_lost();
         }
     }
-    let _ = looking.await;
 }
 
 /// Requeues or fails jobs that are stored as running and run nowhere: the loop of their device has failed, or their end could not
@@ -87,13 +105,12 @@ async fn recover_lost_jobs(runner: Arc<Runner>, store: Store, mut shutdown: Shut
             Ok(_) => tracing::warn!("recovered jobs that ran nowhere: {}", lost.join(", ")),
             Err(error) => tracing::error!("cannot recover jobs that run nowhere: {error}"),
         }
-        runner.activity.queue_changed();
     }
 }
 
 struct DeviceLoop {
     runner: Arc<Runner>,
-    store: Store,
+    source: Arc<dyn WorkSource>,
     shutdown: Shutdown,
     slot: usize,
     device: Device,
@@ -101,6 +118,8 @@ struct DeviceLoop {
     not_started: u32,
     /// Whether this device runs jobs that name no device.
     unassigned: bool,
+    /// The file with the load of the device, where its driver has one.
+    load: Option<PathBuf>,
 }
 
 impl DeviceLoop {
@@ -151,20 +170,30 @@ impl DeviceLoop {
     }
 
     async fn run_next_job(&mut self, mut worker: Worker) {
-        let mut queue = self.runner.activity.watch_queue();
+        let mut queue = self.source.watch_queue();
         let mut shutdown = self.shutdown.clone();
-        let lease = loop {
+        let (lease, load, permit) = loop {
             queue.mark_unchanged();
             if worker.is_dead() {
                 tracing::warn!("an idle worker for {} died", self.device.id);
                 worker.end().await;
                 return;
             }
-            // A server that is stopping leases no job.
-            if !shutdown.is_requested()
-                && let Some(lease) = self.claim().await
-            {
-                break lease;
+            let has_work = self.has_work().await;
+            if has_work {
+                let permit = tokio::select! {
+                    permit = self.runner.activity.timing_permit(&self.device) => Some(permit),
+                    () = shutdown.requested() => None,
+                };
+                let load = self.wait_until_idle().await;
+                // The worker may have died meanwhile. A server that is stopping leases no job.
+                if let Some(permit) = permit
+                    && !worker.is_dead()
+                    && !shutdown.is_requested()
+                    && let Some(lease) = self.claim().await
+                {
+                    break (lease, load, permit);
+                }
             }
             tokio::select! {
                 biased;
@@ -179,6 +208,8 @@ impl DeviceLoop {
                     return;
                 }
                 _ = queue.changed() => {}
+                // The lease failed: the disk may be full for a while, and nothing announces that it no longer is.
+                () = sleep(RETRY_DELAY), if has_work => {}
             }
         };
         let running = self.runner.activity.started(&lease.job, &self.device);
@@ -194,15 +225,19 @@ impl DeviceLoop {
         }
         let settings = &self.runner.settings;
         let run = worker.run(
-            &self.store,
+            &self.source,
             settings,
-            &lease,
-            &self.device,
-            &running.stop,
+            Task {
+                lease: &lease,
+                device: &self.device,
+                warning: load.map(load_warning),
+                stop: &running.stop,
+            },
             &mut shutdown,
         );
         let outcome = run.await;
         drop(running);
+        drop(permit);
         match outcome {
             RunOutcome::Finished => self.not_started = 0,
             RunOutcome::Interrupted => {}
@@ -210,7 +245,6 @@ impl DeviceLoop {
         }
         if outcome != RunOutcome::Finished {
             tracing::info!(job = lease.job, "queued again");
-            self.runner.activity.queue_changed();
         }
         if self.not_started >= MAX_NOT_STARTED {
             self.not_started = 0;
@@ -219,31 +253,49 @@ impl DeviceLoop {
         }
     }
 
+    /// Whether a job waits for this device. True if the source does not answer; the lease then reports the error.
+    async fn has_work(&self) -> bool {
+        let has_work = self.source.has_work(&self.device, self.unassigned).await;
+        has_work.unwrap_or(true)
+    }
+
+    /// Waits until no other program uses the device, at most [`MAX_IDLE_WAIT`]. Returns the load in percent if it is still used.
+    async fn wait_until_idle(&self) -> Option<u32> {
+        let file = self.load.as_ref()?;
+        let mut shutdown = self.shutdown.clone();
+        let start = Instant::now();
+        loop {
+            let percent = devices::load(file).await.filter(|&load| load > IDLE_LOAD)?;
+            if start.elapsed() > MAX_IDLE_WAIT {
+                return Some(percent);
+            }
+            tokio::select! {
+                () = sleep(IDLE_CHECK_INTERVAL) => {}
+                () = shutdown.requested() => return None,
+            }
+        }
+    }
+
     /// Whether the job was cancelled between its lease and the moment it could be stopped.
     async fn has_ended(&self, lease: &Lease) -> bool {
-        let job = lease.job.clone();
-        let summary = self.store.with(move |store| store.summary(&job)).await;
-        matches!(summary, Ok(Some(summary)) if summary.state.is_final())
+        let renewed = self.source.renew(lease).await;
+        matches!(renewed, Err(StoreError::Fenced))
     }
 
     /// Fails the next job, because without workers it would wait for ever.
     async fn fail_next_job(&mut self, error: &io::Error) {
         if let Some(lease) = self.claim().await {
             let failed = failure_messages::no_worker(&error.to_string());
-            let job = lease.job.clone();
-            persist(&self.store, &mut self.shutdown, &job, move |store| {
-                store.append(&lease, std::slice::from_ref(&failed))
+            let source = self.source.as_ref();
+            persist(&mut self.shutdown, &lease.job, || {
+                source.append(&lease, 0, vec![failed.clone()])
             })
             .await;
         }
     }
 
     async fn claim(&self) -> Option<Lease> {
-        let (device, unassigned) = (self.device.clone(), self.unassigned);
-        let claim = self
-            .store
-            .with(move |store| store.claim(&device, unassigned));
-        match claim.await {
+        match self.source.claim(&self.device, self.unassigned).await {
             Ok(lease) => lease,
             Err(error) => {
                 tracing::error!("cannot lease a job: {error}");
@@ -251,4 +303,13 @@ impl DeviceLoop {
             }
         }
     }
+}
+
+/// The warning in the result of a job on a device that another program uses.
+fn load_warning(percent: u32) -> EventBody {
+    EventBody::Measured(Measurement::Warning {
+        text: format!(
+            "Another program used this GPU ({percent} % busy) before the job started, so the times may be too long."
+        ),
+    })
 }

@@ -44,7 +44,7 @@ impl LocalRunner {
         settings: Settings,
         on_ready: impl FnOnce(&Runner) + Send + 'static,
     ) -> Self {
-        let host = Host::detect(settings.newest_landlock);
+        let host = Host::detect(settings.mechanisms);
         let searching = State {
             runner: Arc::new(Runner::searching(settings.clone(), host)),
             phase: Phase::Searching,

@@ -6,7 +6,8 @@ use super::{
     random_id,
     run::Run,
     runner::{Runner, Settings},
-    store::{Lease, Store},
+    store::{Lease, StoreError},
+    work_source::{RENEW_INTERVAL, WorkSource},
     worker_output::{WorkerMessage, read_worker},
 };
 use crate::{
@@ -14,12 +15,13 @@ use crate::{
     isolation::{self, ExitReason, Limit, Sandboxed},
     shutdown::Shutdown,
 };
-use hipward_protocol::{Device, HarnessJob, HarnessLine, Isolation, Vendor};
-use std::{future::pending, io, time::Duration};
+use hipward_protocol::{Device, EventBody, HarnessJob, HarnessLine, Isolation, Vendor};
+use std::{future::pending, io, sync::Arc, time::Duration};
 use tokio::{
     io::AsyncWriteExt,
     sync::{Notify, mpsc},
-    time::{Instant, interval, sleep_until, timeout},
+    task::JoinHandle,
+    time::{Instant, interval, sleep, sleep_until, timeout},
 };
 
 /// The Python module of the worker.
@@ -43,6 +45,18 @@ pub(super) struct Worker {
     isolation: Isolation,
     /// Removed with the worker.
     _directory: PrivateDirectory,
+}
+
+/// What a worker runs.
+pub(super) struct Task<'a> {
+    /// The job.
+    pub(super) lease: &'a Lease,
+    /// The worker's device.
+    pub(super) device: &'a Device,
+    /// An event that precedes those of the job's code.
+    pub(super) warning: Option<EventBody>,
+    /// Stops the job. Its final event must be stored already.
+    pub(super) stop: &'a Arc<Notify>,
 }
 
 /// The result of a run, for the scheduler.
@@ -144,22 +158,30 @@ impl Worker {
     /// Runs one job to its end.
     pub(super) async fn run(
         mut self,
-        store: &Store,
+        source: &Arc<dyn WorkSource>,
         settings: &Settings,
-        lease: &Lease,
-        device: &Device,
-        stop: &Notify,
+        task: Task<'_>,
         shutdown: &mut Shutdown,
     ) -> RunOutcome {
+        let Task {
+            lease,
+            device,
+            warning,
+            stop,
+        } = task;
+        let _renewal = source
+            .leases_expire()
+            .then(|| Renewal::start(source.clone(), lease.clone(), stop.clone()));
         let nonce = random_id::random_id().map_err(io::Error::other);
         let supervisor = self.process.supervisor_id();
         let mut run = Run::new(
-            store,
+            source.as_ref(),
             settings,
             lease,
             device,
             self.isolation.clone(),
             supervisor,
+            warning,
         );
         run.record_host_load().await;
         let handed_over = match nonce {
@@ -236,6 +258,37 @@ impl Worker {
         };
         self.end().await;
         outcome
+    }
+}
+
+/// The task that renews the lease of a running job. Ends with its drop.
+struct Renewal(JoinHandle<()>);
+
+impl Renewal {
+    /// Renews the lease at intervals, and stops the job if the lease has ended.
+    fn start(source: Arc<dyn WorkSource>, lease: Lease, stop: Arc<Notify>) -> Self {
+        Renewal(tokio::spawn(async move {
+            loop {
+                sleep(RENEW_INTERVAL).await;
+                match source.renew(&lease).await {
+                    Ok(()) => {}
+                    Err(StoreError::Fenced) => {
+                        stop.notify_one();
+                        return;
+                    }
+                    // The job goes on: the source may be reachable again before it ends.
+                    Err(error) => {
+                        tracing::warn!("job {}: its lease was not renewed: {error}", lease.job);
+                    }
+                }
+            }
+        }))
+    }
+}
+
+impl Drop for Renewal {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -1,9 +1,11 @@
 //! The Python of the workers: finds it, probes it, and unpacks the measuring package for it.
 
+mod emulator;
 mod installation;
 mod package;
 mod probe;
 
+pub(crate) use emulator::{emulator, emulator_for_others};
 pub(crate) use installation::is_installing;
 pub(crate) use package::{PackageError, unpack};
 pub(crate) use probe::{Interpreter, find};

@@ -143,6 +143,7 @@ impl Interpreter {
         let output = Command::new(&executable)
             .args(["-P", "-c", LOCATE])
             .env_remove(crate::TOKEN_VARIABLE)
+            .env_remove(crate::DATABASE_VARIABLE)
             // Jobs do not get this variable, so they need not read its folders, which may be the operator's home.
             .env_remove("PYTHONPATH")
             .stdin(Stdio::null())

@@ -1,5 +1,5 @@
 //! Parsers of the addresses of other sites, for the command line: origins that may send requests to this server, and runners
-//! that the pages of this site use.
+//! that the pages of this site use, and links.
 
 use url::Url;
 
@@ -28,6 +28,17 @@ pub(crate) fn runner(text: &str) -> Result<String, String> {
         url.set_path(&format!("{}/", url.path()));
     }
     Ok(url.into())
+}
+
+/// Checks the address of a link: http, https or mailto.
+pub(crate) fn link(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).map_err(|error| {
+        format!("{error}; write the whole address, as in https://git.example/hipward")
+    })?;
+    match url.scheme() {
+        "http" | "https" | "mailto" => Ok(url.into()),
+        _ => Err("only addresses that begin with https://, http:// or mailto: work".to_owned()),
+    }
 }
 
 fn parse(text: &str) -> Result<Url, String> {
@@ -70,6 +81,23 @@ mod tests {
             "https://wiki.example?a=b",
         ] {
             assert!(origin(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn links_lead_to_pages_and_mail_addresses() {
+        for text in [
+            "https://git.example/hipward?tab=issues",
+            "mailto:gpu-team@acme.example",
+        ] {
+            assert_eq!(link(text).as_deref(), Ok(text));
+        }
+        for text in [
+            "javascript:alert(1)",
+            "git.example/hipward",
+            "data:text/html,x",
+        ] {
+            assert!(link(text).is_err(), "{text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The files that browsers load, embedded in this binary. Their names contain a hash of their
 //! content, so browsers may cache them for ever.
 
+use super::content_coding::Coding;
 use axum::{
     body::Body,
     extract::Path,
@@ -25,9 +26,6 @@ pub(crate) fn manifest() -> String {
         |file| String::from_utf8_lossy(&file.data).into_owned(),
     )
 }
-
-/// The content codings in the bundle, best first, with the suffix of the compressed file.
-const CODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
 /// `GET /assets/{name}`
 pub(crate) async fn get(Path(name): Path<String>, headers: HeaderMap) -> Response<Body> {
@@ -58,31 +56,18 @@ pub(crate) async fn get(Path(name): Path<String>, headers: HeaderMap) -> Respons
         headers.insert(header::ETAG, tag);
     }
     if let Some(encoding) = encoding {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+        headers.insert(
+            header::CONTENT_ENCODING,
+            HeaderValue::from_static(encoding.name()),
+        );
     }
     response
 }
 
 /// The best compressed version of a file that the client accepts, with its coding.
-fn compressed(name: &str, headers: &HeaderMap) -> Option<(EmbeddedFile, &'static str)> {
-    CODINGS
-        .iter()
-        .filter(|(coding, _)| accepts(headers, coding))
-        .find_map(|(coding, ending)| Some((Assets::get(&format!("{name}{ending}"))?, *coding)))
-}
-
-/// Whether the client accepts a content coding: it lists it with a quality above 0.
-fn accepts(headers: &HeaderMap, coding: &str) -> bool {
-    let values = headers.get_all(header::ACCEPT_ENCODING).iter();
-    let offers = values.filter_map(|value| value.to_str().ok());
-    offers.flat_map(|value| value.split(',')).any(|offer| {
-        let mut parts = offer.split(';').map(str::trim);
-        let named = parts
-            .next()
-            .is_some_and(|name| name.eq_ignore_ascii_case(coding));
-        let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok());
-        named && quality.is_none_or(|quality| quality > 0.0)
-    })
+fn compressed(name: &str, headers: &HeaderMap) -> Option<(EmbeddedFile, Coding)> {
+    Coding::accepted(headers)
+        .find_map(|coding| Some((Assets::get(&format!("{name}{}", coding.suffix()))?, coding)))
 }
 
 fn content_type(name: &str) -> &'static str {
@@ -95,25 +80,5 @@ fn content_type(name: &str) -> &'static str {
         "wasm" => "application/wasm",
         "woff2" => "font/woff2",
         _ => "application/octet-stream",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn coding_is_chosen_by_accept_encoding() {
-        let best = |value: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(value));
-            let accepted = CODINGS.iter().find(|(coding, _)| accepts(&headers, coding));
-            accepted.map(|(coding, _)| *coding)
-        };
-        assert_eq!(best("gzip, deflate, br;q=1.0, zstd"), Some("br"));
-        assert_eq!(best("gzip, deflate"), Some("gzip"));
-        assert_eq!(best("br; q=0.000, GZIP;q=0.5"), Some("gzip"));
-        assert_eq!(best("br;q=0, gzip;q=0"), None);
-        assert_eq!(best("identity"), None);
     }
 }

@@ -2,5 +2,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod assets;
+pub(crate) mod content_coding;
 pub(crate) mod live_pages;
 pub(crate) mod pages;
+pub(crate) mod rendered_page;

@@ -1,23 +1,26 @@
 //! Renders pages with the site crate. No other module uses that crate for pages.
 
-use super::assets;
+use super::{assets, rendered_page::RenderedPage};
 use crate::{
     config::{ConfigError, LoadedRules, load_rules},
     exercise::Exercises,
+    jobs::Pending,
 };
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hipward_site::{
-    Assets, AssetsError, Content, ContentError, ContentErrors, JobPage, Ops, PageData, Route,
-    Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page, search,
+    ApprovalPage, Assets, AssetsError, Content, ContentError, ContentErrors, FooterLinks, JobPage,
+    Ops, PageData, Route, Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors,
+    render_page, search,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
 use serde_json::json;
 use std::{
+    collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 #[derive(RustEmbed)]
@@ -75,6 +78,15 @@ pub(crate) struct Pages {
     /// Errors of a watched content folder. Others are not loaded if they have errors.
     content_errors: Vec<ContentError>,
     search: OnceLock<Search>,
+    /// The pages that were rendered, by their canonical path.
+    rendered: Mutex<HashMap<String, Rendered>>,
+}
+
+/// A rendered page, which is rendered again when the runner's capabilities change.
+#[derive(Debug)]
+struct Rendered {
+    capabilities: Option<Capabilities>,
+    page: Arc<RenderedPage>,
 }
 
 /// A job for its page, `benchmark.md` and the JSON report.
@@ -106,6 +118,8 @@ pub(crate) struct SiteOptions {
     pub(crate) base: String,
     /// Addresses of runners for the benchmarks; see [`Site::with_runners`].
     pub(crate) runners: Vec<String>,
+    /// Links in the footer of each page.
+    pub(crate) links: FooterLinks,
 }
 
 impl Pages {
@@ -141,8 +155,9 @@ impl Pages {
     ) -> Result<Self, PagesError> {
         let assets = Assets::from_manifest(&assets::manifest())?;
         let ops = Ops::parse(texts::<OwnKernels>());
-        let mut site =
-            Site::new(content, ops, assets, &options.base).with_runners(options.runners.clone());
+        let mut site = Site::new(content, ops, assets, &options.base)
+            .with_runners(options.runners.clone())
+            .with_footer_links(options.links.clone());
         let team_rules = options.rules.as_deref().map(load_rules).transpose()?;
         if let Some(team) = &team_rules {
             site = site.with_team_rules(team.rules.clone());
@@ -153,6 +168,7 @@ impl Pages {
             exercises,
             content_errors,
             search: OnceLock::new(),
+            rendered: Mutex::default(),
         })
     }
 
@@ -230,19 +246,44 @@ impl Pages {
         (!own.is_empty()).then(|| render_content_errors(&self.site, &own, &others))
     }
 
-    /// The page at a path, if it is not a job's page: its canonical path, and its HTML.
-    pub(crate) fn page(
+    /// The canonical path of the page at a path, if it is not a job's page.
+    pub(crate) fn canonical_path(&self, path: &str) -> Option<String> {
+        match self.site.resolve(path)? {
+            Route::Approvals | Route::Compare | Route::Job(_) | Route::NotFound => None,
+            route => Some(route.path()),
+        }
+    }
+
+    /// The page at a canonical path, if it was rendered with these capabilities before.
+    pub(crate) fn rendered(
+        &self,
+        path: &str,
+        capabilities: Option<&Capabilities>,
+    ) -> Option<Arc<RenderedPage>> {
+        let rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = rendered.get(path)?;
+        (found.capabilities.as_ref() == capabilities).then(|| found.page.clone())
+    }
+
+    /// Renders the page at a canonical path, which blocks for some milliseconds, and stores it for [`Pages::rendered`].
+    pub(crate) fn render(
         &self,
         path: &str,
         capabilities: Option<Capabilities>,
-    ) -> Option<(String, String)> {
+    ) -> Option<Arc<RenderedPage>> {
         let route = self.site.resolve(path)?;
         let data = match route {
-            Route::Compare | Route::Job(_) | Route::NotFound => return None,
-            Route::Benchmark | Route::Isa => PageData::Runner(capabilities),
+            Route::Benchmark | Route::Isa => PageData::Runner(capabilities.clone()),
             _ => PageData::None,
         };
-        Some((route.path(), render_page(&self.site, &route, &data)))
+        let page = Arc::new(RenderedPage::new(render_page(&self.site, &route, &data)));
+        let rendered = Rendered {
+            capabilities,
+            page: page.clone(),
+        };
+        let mut known = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(path.to_owned(), rendered);
+        Some(page)
     }
 
     /// A job's page.
@@ -254,6 +295,22 @@ impl Pages {
     /// The list of jobs. `jobs` is None for a request that may not see the jobs of others.
     pub(crate) fn jobs(&self, jobs: Option<Vec<ListedJob>>) -> String {
         render_page(&self.site, &Route::Jobs, &PageData::Jobs(jobs))
+    }
+
+    /// The jobs that wait for approval. `pending` is None for a request that may not see them.
+    pub(crate) fn approvals(&self, pending: Option<Vec<Pending>>) -> String {
+        let approval = |pending: Pending| ApprovalPage {
+            pending: pending.job,
+            code: pending.code,
+            approved_code: pending.approved_code,
+        };
+        let jobs = pending.map(|pending| pending.into_iter().map(approval).collect());
+        render_page(&self.site, &Route::Approvals, &PageData::Approvals(jobs))
+    }
+
+    /// Whether code is a benchmark of a page of the site.
+    pub(crate) fn is_benchmark(&self, code: &str) -> bool {
+        self.site.is_benchmark(code)
     }
 
     /// Jobs side by side.

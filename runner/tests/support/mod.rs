@@ -82,10 +82,31 @@ impl Server {
         }
     }
 
+    /// Starts one through a command, which gets the data folder and then the server's command as arguments.
+    pub(crate) fn start_wrapped(wrapper: &[&str], flags: &[&str]) -> Self {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        let mut command = Command::new(wrapper[0]);
+        command.args(&wrapper[1..]).arg(data.path());
+        command.arg(hipward().get_program()).arg("serve");
+        command.arg("--kernels").arg(support());
+        let (child, url, token) = listening(command, data.path(), flags);
+        Server {
+            child: Some(child),
+            url,
+            token,
+            data,
+            _copies: None,
+        }
+    }
+
     /// Starts one as a user without privileges, with a Python that every user can read. Its jobs run as that same user.
     pub(crate) fn start_without_privileges(flags: &[&str]) -> Self {
+        Server::start_with_copies(without_privileges(), flags)
+    }
+
+    /// Starts one as a user, with a program, a package and a Python that every user can read.
+    pub(crate) fn start_with_copies(user: Option<u32>, flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
-        let user = without_privileges();
         if let Some(user) = user {
             chown(data.path(), Some(user), Some(user)).expect("root can change owners");
         }

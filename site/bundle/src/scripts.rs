@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Scripts that a page or a worker loads by itself; everything else in site/js is imported.
-const ENTRIES: [&str; 9] = [
+const ENTRIES: [&str; 10] = [
     "boot",
+    "interactive",
     "editor",
     "exercise",
     "analyzer-worker",

@@ -1,4 +1,4 @@
-//! Functions of the scripts in site/js. js/boot.js puts them on `globalThis.hipward` before it hydrates an island.
+//! Functions of the scripts in site/js. js/interactive.js puts them on `globalThis.hipward` before it hydrates an island.
 
 use wasm_bindgen::prelude::*;
 

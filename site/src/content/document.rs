@@ -20,6 +20,8 @@ pub(crate) struct Document<B> {
     pub(crate) headings: Vec<Heading>,
     /// Internal links (`/rules/…`) with their lines.
     pub(crate) links: Vec<(String, usize)>,
+    /// Links that run a program when they are followed, such as `javascript:`, with their lines.
+    pub(crate) bad_links: Vec<(String, usize)>,
     /// Lines with an HTML element or a `#` heading, which a lesson must not have.
     pub(crate) html: Vec<usize>,
     /// See [`Document::html`].
@@ -110,6 +112,7 @@ impl<B> Document<B> {
                 parts: Vec::new(),
                 headings: Vec::new(),
                 links: Vec::new(),
+                bad_links: Vec::new(),
                 html: Vec::new(),
                 titles: Vec::new(),
                 bad_math: Vec::new(),
@@ -152,6 +155,8 @@ impl<B> Document<B> {
                 }) => {
                     if dest_url.starts_with('/') {
                         reader.document.links.push((dest_url.to_string(), line));
+                    } else if !is_safe_link(&dest_url) {
+                        reader.document.bad_links.push((dest_url.to_string(), line));
                     }
                     without_terms += 1;
                     reader.push(Event::Start(Tag::Link {
@@ -440,6 +445,18 @@ fn admonition(kind: BlockQuoteKind) -> Event<'static> {
     )
 }
 
+/// Whether a link leads to a page, a place on the same page, or a mail address.
+fn is_safe_link(target: &str) -> bool {
+    match target.split_once(':') {
+        // A colon after a slash, a question mark or a hash is a part of the path.
+        Some((scheme, _)) if !scheme.contains(['/', '?', '#']) => {
+            let known = ["https", "http", "mailto"];
+            known.iter().any(|known| scheme.eq_ignore_ascii_case(known))
+        }
+        _ => true,
+    }
+}
+
 /// Internal links are written from the root; a site may live below one.
 fn based<'a>(event: &Event<'a>, base: &str) -> Event<'a> {
     match event {
@@ -518,6 +535,23 @@ mod tests {
             html.contains("<h2 id=\"use-torch\"><a class=\"anchor\" href=\"#use-torch\">Use <code>torch</code></a></h2>"),
             "{html}"
         );
+    }
+
+    #[test]
+    fn links_that_run_programs_are_found() {
+        for link in ["javascript:alert(1)", "JavaScript:x", "data:text/html,x"] {
+            assert!(!is_safe_link(link), "{link}");
+        }
+        for link in [
+            "https://a.example/b:c",
+            "mailto:a@b.example",
+            "#a:b",
+            "/a:b",
+            "a/b:c",
+            "page",
+        ] {
+            assert!(is_safe_link(link), "{link}");
+        }
     }
 
     #[test]

@@ -106,7 +106,9 @@ pub enum Mistake {
     #[error("`{0}` is not a name for the folder of an exercise; use a-z, 0-9 and -")]
     ExerciseFolder(String),
     /// The start of an exercise that leaves nothing to write.
-    #[error("`{0}` has no hole; mark one with the lines `# hole: NAME` and `# end: NAME`")]
+    #[error(
+        "`{0}` has no hole; mark one with the lines `# hole: NAME` and `# end: NAME`, in HIP with `//`"
+    )]
     NoHole(String),
     /// A judge without cases.
     #[error(
@@ -118,6 +120,11 @@ pub enum Mistake {
         "the exercise has {0} hints; write 3 [[hint]] tables: a question, the idea, and the line with one gap"
     )]
     Hints(usize),
+    /// A link that is not to a page.
+    #[error(
+        "the link `{0}` is not to a page; use https, http, mailto, or a path such as `/learn/`"
+    )]
+    LinkScheme(String),
     /// A formula that cannot be converted.
     #[error("the formula cannot be converted ({0}); write a literal dollar sign as `\\$`")]
     Math(String),

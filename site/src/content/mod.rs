@@ -426,11 +426,14 @@ impl Lesson {
         .unwrap_or_else(|never| match never {});
         let titles = body.titles.iter().map(|line| (Mistake::SecondTitle, line));
         let html = body.html.iter().map(|line| (Mistake::Html, line));
+        let links = body.bad_links.iter();
+        let links = links.map(|(link, line)| (Mistake::LinkScheme(link.clone()), line));
         let math = body.bad_math.iter();
         let math = math.map(|(reason, line)| (Mistake::Math(reason.clone()), line));
         errors.extend(
             titles
                 .chain(html)
+                .chain(links)
                 .chain(math)
                 .map(|(mistake, line)| mistake.at(path, line + offset)),
         );

@@ -54,7 +54,7 @@ impl Folder<'_> {
                 let is_exercise = self
                     .files
                     .contains_key(&format!("{}/{folder}/judge.py", self.path));
-                !is_exercise || matches!(file, "start.py" | "judge.py")
+                !is_exercise || matches!(file, "start.py" | "start.hip" | "judge.py")
             }
             None => true,
         }

@@ -35,6 +35,10 @@ pub(crate) struct Written {
     /// Time that the exercise takes.
     pub(crate) minutes: u32,
     pub(crate) hints: Vec<String>,
+    /// The language of the program, as in a code fence: `python`, or `cpp` for HIP.
+    pub(crate) language: &'static str,
+    /// Name of the file with holes: `start.py` or `start.hip`.
+    pub(crate) start_name: &'static str,
     /// The program with holes.
     pub(crate) start: String,
     pub(crate) solution: String,
@@ -51,11 +55,17 @@ impl WrittenBody {
             return Err(Mistake::ExerciseFolder(self.dir));
         }
         let file = |name: &str| format!("{}/{name}", self.dir);
-        let start = folder.program(&file("start.py"))?;
-        let solution = folder.program(&file("solution.py"))?;
+        let (language, comment, start_name, solution_name) =
+            if folder.text(&file("start.hip")).is_ok() {
+                ("cpp", "//", "start.hip", "solution.hip")
+            } else {
+                ("python", "#", "start.py", "solution.py")
+            };
+        let start = folder.program(&file(start_name))?;
+        let solution = folder.program(&file(solution_name))?;
         let judge = folder.text(&file("judge.py"))?;
-        if !start.contains("# hole: ") {
-            return Err(Mistake::NoHole(file("start.py")));
+        if !start.contains(&format!("{comment} hole: ")) {
+            return Err(Mistake::NoHole(file(start_name)));
         }
         let cases = case_titles(judge);
         if cases.is_empty() {
@@ -71,8 +81,10 @@ impl WrittenBody {
             task: self.task,
             minutes: self.minutes,
             hints: self.hint.into_iter().map(|hint| hint.text).collect(),
+            language,
+            start_name,
             start,
-            solution: without_markers(&solution),
+            solution: without_markers(&solution, comment),
             cases,
         })
     }
@@ -96,10 +108,10 @@ fn case_titles(judge: &str) -> Vec<String> {
 }
 
 /// The solution without the markers of its holes.
-fn without_markers(solution: &str) -> String {
+fn without_markers(solution: &str, comment: &str) -> String {
     let is_marker = |line: &&str| {
-        let line = line.trim();
-        line.starts_with("# hole: ") || line.starts_with("# end: ")
+        let text = line.trim().strip_prefix(comment);
+        text.is_some_and(|text| text.starts_with(" hole: ") || text.starts_with(" end: "))
     };
     solution
         .lines()
@@ -121,6 +133,8 @@ mod tests {
     #[test]
     fn a_solution_is_shown_without_the_markers_of_its_holes() {
         let solution = "x = 1\n    # hole: y\n    y = 2\n    # end: y\n";
-        assert_eq!(without_markers(solution), "x = 1\n    y = 2\n");
+        assert_eq!(without_markers(solution, "#"), "x = 1\n    y = 2\n");
+        let kernel = "#include <a.h>\n// hole: y\ny = 2;\n// end: y\n";
+        assert_eq!(without_markers(kernel, "//"), "#include <a.h>\ny = 2;\n");
     }
 }

@@ -124,9 +124,24 @@ fn variants(out: &mut String, view: &JobView) {
     out.push('\n');
 }
 
-/// Text from outside on one line, so that it cannot begin a block of its own.
+/// Text from outside on one line, so that it cannot begin a block of its own, and without HTML, links and pictures. Text in single
+/// backticks stays as it is.
 fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let pieces: Vec<&str> = text.split('`').collect();
+    // Backticks that do not form pairs of one could end elsewhere than here.
+    let has_code = pieces.len() % 2 == 1 && !text.contains("``");
+    let escaped = |(at, piece): (usize, &&str)| {
+        if has_code && at % 2 == 1 {
+            return (*piece).to_owned();
+        }
+        piece
+            .replace('\\', "\\\\")
+            .replace('<', "&lt;")
+            .replace('[', "\\[")
+    };
+    let pieces: Vec<String> = pieces.iter().enumerate().map(escaped).collect();
+    pieces.join(if has_code { "`" } else { "\\`" })
 }
 
 fn cell(text: &str) -> String {
@@ -143,4 +158,21 @@ fn fenced(out: &mut String, language: &str, text: &str) {
         .max(2);
     let fence = "`".repeat(longest + 1);
     let _ = writeln!(out, "{fence}{language}\n{}\n{fence}\n", text.trim_end());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_contains_no_html_links_or_pictures() {
+        let picture = "![x](https://example.org/pixel) <img src=x>";
+        assert_eq!(
+            line(picture),
+            "!\\[x](https://example.org/pixel) &lt;img src=x>"
+        );
+        assert_eq!(line("a\n# b"), "a # b");
+        assert_eq!(line("`x[0] < 1` is [wrong]"), "`x[0] < 1` is \\[wrong]");
+        assert_eq!(line("`` <b> `"), "\\`\\` &lt;b> \\`");
+    }
 }

@@ -5,6 +5,7 @@ use hipward_protocol::{JobState, JobView, Step};
 /// One word for a badge.
 pub(crate) fn state_word(state: JobState) -> &'static str {
     match state {
+        JobState::AwaitingApproval => "Awaiting approval",
         JobState::Queued => "Waiting",
         JobState::Running => "Running",
         JobState::Done => "Done",
@@ -17,6 +18,7 @@ pub(crate) fn state_word(state: JobState) -> &'static str {
 /// speaks it.
 pub(crate) fn sentence(view: &JobView) -> String {
     match view.state {
+        JobState::AwaitingApproval => "An operator must approve the code first.".to_owned(),
         JobState::Queued => queued(view),
         JobState::Running => running(view),
         JobState::Done => match &view.verdict {

@@ -44,6 +44,11 @@ pub(super) fn python(caption: Option<&str>, source: &str) -> String {
     code_figure(caption, "python", &highlight(source, "python"))
 }
 
+/// A program without a caption, in a language of code fences.
+pub(super) fn program(language: &str, source: &str) -> String {
+    code_figure(None, language, &highlight(source, language))
+}
+
 /// The address of the playground with a text in it.
 pub(super) fn playground_href(
     site: &Site,

@@ -1,7 +1,7 @@
 //! The `write` block: task, editor, hints and solution. js/exercise.js adds the check; without it the block shows how to
 //! check a file on the command line.
 
-use super::blocks::python;
+use super::blocks::program;
 use crate::Site;
 use crate::content::document::inline;
 use crate::content::written::Written;
@@ -17,8 +17,11 @@ pub(super) fn view(site: &Site, part: &Part, lesson: &Lesson, exercise: &Written
     let address = format!("{}/{id}", part.address(lesson));
     let (title_id, code_id) = (format!("{id}-title"), format!("{id}-code"));
     let labelled_by = title_id.clone();
-    let start_file = file_href(site, part, lesson, &format!("{id}/start.py"));
-    let command = format!("hipward try {address} start.py");
+    let start_name = exercise.start_name;
+    let start_file = file_href(site, part, lesson, &format!("{id}/{start_name}"));
+    let command = format!("hipward try {address} {start_name}");
+    let needs = (exercise.language == "cpp")
+        .then_some(" It needs clang 22, and a Python with PyTorch and Triton.");
     let cases: Vec<AnyView> = exercise
         .cases
         .iter()
@@ -28,7 +31,7 @@ pub(super) fn view(site: &Site, part: &Part, lesson: &Lesson, exercise: &Written
     // Leptos does not escape text inside a text area, and a parser drops the first line feed.
     let code = format!("\n{}", escape(&exercise.start));
     view! {
-        <section class="block write" data-exercise=address data-judge=exercise.judge.clone() aria-labelledby=labelled_by>
+        <section class="block write" data-exercise=address data-file=start_name data-judge=exercise.judge.clone() aria-labelledby=labelled_by>
             <p class="block-title" id=title_id>
                 "Exercise: "
                 <span inner_html=inline(&exercise.title, site.base())></span>
@@ -51,24 +54,25 @@ pub(super) fn view(site: &Site, part: &Part, lesson: &Lesson, exercise: &Written
                 inner_html=code
             ></textarea>
             <p class="actions" data-actions>
-                <a class="button" href=start_file download>"Download start.py"</a>
+                <a class="button" href=start_file download>{format!("Download {start_name}")}</a>
             </p>
             <p class="hint" data-without-runner>
-                "To check the file on your computer: "<code>{command}</code>
+                "To check the file on your computer: "<code>{command}</code>{needs}
             </p>
             <div data-result></div>
-            {hints(site, &exercise.hints, &exercise.solution)}
+            {hints(site, exercise)}
         </section>
     }
     .into_any()
 }
 
 /// The first hint, which contains the next one, folded; the last one contains the solution.
-fn hints(site: &Site, hints: &[String], solution: &str) -> AnyView {
+fn hints(site: &Site, exercise: &Written) -> AnyView {
+    let hints = &exercise.hints;
     let mut inner: AnyView = view! {
         <details class="solution">
             <summary>"Solution"</summary>
-            <div inner_html=python(None, solution)></div>
+            <div inner_html=program(exercise.language, &exercise.solution)></div>
         </details>
     }
     .into_any();

@@ -1,7 +1,7 @@
 //! The frame of all pages: head, header, footer and the addresses of scripts.
 
 use crate::content::glossary;
-use crate::{CONTENT_CHANGES, Route, Site};
+use crate::{CONTENT_CHANGES, FooterLinks, Route, Site};
 use leptos::prelude::*;
 
 /// The policy that pages are served with. Scripts are the site's own files and the one inline
@@ -78,7 +78,11 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                 {site.asset("favicon.svg").map(|href| view! { <link rel="icon" type="image/svg+xml" href=href /> })}
                 {site.asset("site.css").map(|href| view! { <link rel="stylesheet" href=href /> })}
                 <script type="application/json" id="hipward-assets" inner_html=site.script_assets()></script>
-                {site.asset("boot.js").map(|src| view! { <script type="module" src=src></script> })}
+                {scripts(route)
+                    .iter()
+                    .filter_map(|name| site.asset(name))
+                    .map(|src| view! { <script type="module" src=src></script> })
+                    .collect_view()}
                 {site
                     .content_version
                     .map(|version| {
@@ -133,6 +137,21 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
     format!("<!DOCTYPE html>{}", document.to_html())
 }
 
+/// The scripts of a page.
+fn scripts(route: &Route) -> &'static [&'static str] {
+    match route {
+        Route::Playground
+        | Route::Isa
+        | Route::Benchmark
+        | Route::Jobs
+        | Route::Approvals
+        | Route::Compare
+        | Route::RemoteJob
+        | Route::Job(_) => &["boot.js", "interactive.js"],
+        _ => &["boot.js"],
+    }
+}
+
 /// The mark: an H whose right leg is an arrow, as in the icon.
 fn mark() -> impl IntoView {
     view! {
@@ -154,6 +173,12 @@ fn footer_links(site: &Site) -> Vec<AnyView> {
         let glossary = Route::Reference(glossary::SLUG.to_owned());
         links.push((site.href(&glossary), "Glossary"));
     }
+    let FooterLinks { source, feedback } = &site.footer_links;
+    let own = [(source, "Source"), (feedback, "Questions and corrections")];
+    links.extend(
+        own.into_iter()
+            .filter_map(|(href, label)| Some((href.clone()?, label))),
+    );
     links
         .into_iter()
         .map(|(href, label)| view! { <li><a href=href>{label}</a></li> }.into_any())
@@ -182,7 +207,12 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
             "Benchmark",
             matches!(
                 route,
-                Route::Benchmark | Route::Jobs | Route::Compare | Route::RemoteJob | Route::Job(_)
+                Route::Benchmark
+                    | Route::Jobs
+                    | Route::Approvals
+                    | Route::Compare
+                    | Route::RemoteJob
+                    | Route::Job(_)
             ),
         ),
         (

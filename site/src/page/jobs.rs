@@ -4,7 +4,7 @@ use super::frame::Page;
 use super::job::minute;
 use crate::job::state_word;
 use crate::{Route, Site};
-use hipward_protocol::ListedJob;
+use hipward_protocol::{JobState, ListedJob};
 use leptos::prelude::*;
 
 /// `jobs` is None for a reader who may not see the jobs of others, and on a site without a runner.
@@ -23,6 +23,7 @@ pub(super) fn page(site: &Site, jobs: Option<&[ListedJob]>) -> Page {
                 </p>
                 {table(Vec::new(), true)}
             </section>
+            {jobs.filter(|jobs| jobs.iter().any(awaits_approval)).map(|_| approvals_link(site))}
             {jobs.map(|jobs| all(site, jobs))}
             <p class="actions">
                 <button type="submit" class="primary">"Compare the selected jobs"</button>
@@ -35,6 +36,20 @@ pub(super) fn page(site: &Site, jobs: Option<&[ListedJob]>) -> Page {
         main: main.into_any(),
         sidebar: None,
     }
+}
+
+fn awaits_approval(listed: &ListedJob) -> bool {
+    listed.job.state == JobState::AwaitingApproval
+}
+
+fn approvals_link(site: &Site) -> AnyView {
+    view! {
+        <p class="report-note">
+            "Jobs are waiting for approval. An operator of this server can "
+            <a href=site.href(&Route::Approvals)>"review their code"</a> "."
+        </p>
+    }
+    .into_any()
 }
 
 fn all(site: &Site, jobs: &[ListedJob]) -> AnyView {

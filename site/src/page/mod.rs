@@ -1,6 +1,7 @@
 //! Pages: one function from a route to complete HTML. One file for each kind of page; the frame
 //! around all of them is `frame.rs`.
 
+mod approvals;
 mod benchmark;
 mod blocks;
 mod claims;
@@ -28,7 +29,7 @@ pub use frame::CONTENT_SECURITY_POLICY;
 use crate::content::document::Section;
 use crate::{ContentError, Route, Site};
 use frame::Page;
-use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
+use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob, PendingJob};
 use hydration_context::SsrSharedContext;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub enum PageData {
     Runner(Option<Capabilities>),
     /// The newest jobs; `None` if the reader may not see the jobs of others.
     Jobs(Option<Vec<ListedJob>>),
+    /// The jobs that wait for approval; `None` if the reader may not see them.
+    Approvals(Option<Vec<ApprovalPage>>),
     /// Jobs to compare.
     Compare(Vec<JobPage>),
     /// A job.
@@ -61,6 +64,17 @@ pub struct JobPage {
     pub view: JobView,
     /// The snippet.
     pub code: String,
+}
+
+/// A job whose code waits for approval.
+#[derive(Clone, Debug)]
+pub struct ApprovalPage {
+    /// The job.
+    pub pending: PendingJob,
+    /// Its code.
+    pub code: String,
+    /// The code that was approved last, of the same sender or with the same title.
+    pub approved_code: Option<String>,
 }
 
 /// The texts of a page that can be searched.
@@ -177,7 +191,10 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Compare, PageData::Compare(jobs)) => Some(job_comparison::page(site, jobs)),
         (Route::RemoteJob, _) => Some(remote_job::page(site)),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),
-        (Route::Compare | Route::Job(_) | Route::NotFound, _) => None,
+        (Route::Approvals, PageData::Approvals(jobs)) => {
+            Some(approvals::page(site, jobs.as_deref()))
+        }
+        (Route::Approvals | Route::Compare | Route::Job(_) | Route::NotFound, _) => None,
     };
     found.unwrap_or_else(|| not_found::page(site))
 }

@@ -186,6 +186,11 @@ impl Editor {
                 match mounted.await {
                     Ok(code) => {
                         let code: CodeEditor = code.unchecked_into();
+                        // The reader may have chosen the text area, or chosen twice, while the editor was loaded.
+                        if self.is_plain.get_untracked() || self.code.with_value(Option::is_some) {
+                            code.remove();
+                            return Ok(());
+                        }
                         // The report may be older than the editor.
                         self.report.with_value(|report| {
                             if let Some(report) = report {

@@ -46,6 +46,8 @@ function handle(event: Event, job: Followed): void {
     case 'log':
       console.error(`${event.stream}: ${event.text}`);
       break;
+    case 'awaiting_approval':
+    case 'approved':
     case 'environment':
     case 'variants':
     case 'step':

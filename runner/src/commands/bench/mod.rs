@@ -257,7 +257,7 @@ impl Local {
         let settings = host.settings(folder.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
         let pages = LivePages::fixed(Pages::load(None, &SiteOptions::default())?);
-        let host = Host::detect(settings.newest_landlock);
+        let host = Host::detect(settings.mechanisms);
         let mut runner = Runner::discover(settings, host).await?;
         // Otherwise workers would be warmed up on the other devices too.
         runner.restrict_to_device(device);

@@ -76,7 +76,7 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
         .host
         .settings(folder.path().to_owned(), Senders::Operator)?;
     let runtime = tokio::runtime::Runtime::new()?;
-    let host = Host::detect(settings.newest_landlock);
+    let host = Host::detect(settings.mechanisms);
     let runner = runtime.block_on(Runner::discover(settings, host))?;
     let capabilities = runner.capabilities();
 

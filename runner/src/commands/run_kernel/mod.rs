@@ -241,7 +241,8 @@ impl<'a> Package<'a> {
             .args(["-P", "-m", name])
             .env("PYTHONPATH", folder)
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env_remove(crate::TOKEN_VARIABLE);
+            .env_remove(crate::TOKEN_VARIABLE)
+            .env_remove(crate::DATABASE_VARIABLE);
         Ok(command)
     }
 }

@@ -1,6 +1,6 @@
-//! What runs at present: the job of each device, and notifications of changes of the queue.
+//! What runs at present: the job of each device.
 
-use hipward_protocol::Device;
+use hipward_protocol::{Device, Vendor};
 use std::{
     collections::HashMap,
     sync::{
@@ -8,16 +8,24 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-/// The running jobs, and the state of the queue and of the schedulers.
-#[derive(Debug)]
+/// The running jobs, and the state of the schedulers.
+#[derive(Debug, Default)]
 pub(crate) struct Activity {
-    /// Incremented when the queue changes.
-    queue: watch::Sender<u64>,
     /// The running job of each device, by the device's id, and how to stop it.
     running: Mutex<HashMap<String, Running>>,
     lost_devices: AtomicUsize,
+    /// Locked by each job: shared by a job on a GPU, exclusively by one on the processor, which would disturb the times of all
+    /// others. Fair, so that neither kind waits for ever.
+    timing: Arc<RwLock<()>>,
+}
+
+/// The permission to time a job, until it is dropped.
+#[derive(Debug)]
+pub(in crate::jobs) enum TimingPermit {
+    Shared { _guard: OwnedRwLockReadGuard<()> },
+    Exclusive { _guard: OwnedRwLockWriteGuard<()> },
 }
 
 #[derive(Debug)]
@@ -40,27 +48,7 @@ impl Drop for Started<'_> {
     }
 }
 
-impl Default for Activity {
-    fn default() -> Self {
-        Activity {
-            queue: watch::Sender::new(0),
-            running: Mutex::default(),
-            lost_devices: AtomicUsize::new(0),
-        }
-    }
-}
-
 impl Activity {
-    /// Notifies the schedulers that the queue has changed.
-    pub(crate) fn queue_changed(&self) {
-        self.queue.send_modify(|count| *count += 1);
-    }
-
-    /// Notifies of changes of the queue.
-    pub(in crate::jobs) fn watch_queue(&self) -> watch::Receiver<u64> {
-        self.queue.subscribe()
-    }
-
     /// Stops a job that runs here. Its final event must be stored already.
     pub(crate) fn stop(&self, job: &str) {
         for running in self.running().values().filter(|running| running.job == job) {
@@ -80,6 +68,19 @@ impl Activity {
             stop,
             activity: self,
             device,
+        }
+    }
+
+    /// Waits until a job may be timed on a device.
+    pub(in crate::jobs) async fn timing_permit(&self, device: &Device) -> TimingPermit {
+        let timing = self.timing.clone();
+        match device.vendor {
+            Vendor::Cpu => TimingPermit::Exclusive {
+                _guard: timing.write_owned().await,
+            },
+            Vendor::Amd | Vendor::Nvidia => TimingPermit::Shared {
+                _guard: timing.read_owned().await,
+            },
         }
     }
 
@@ -112,5 +113,43 @@ impl Activity {
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    fn device(id: &str, vendor: Vendor) -> Device {
+        Device {
+            id: id.to_owned(),
+            name: "A device".to_owned(),
+            vendor,
+            arch: "any".to_owned(),
+            memory_bytes: 1,
+            current_job: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn jobs_on_gpus_run_beside_each_other_and_none_beside_a_job_on_the_processor() {
+        let activity = Activity::default();
+        let first = device("cuda:0", Vendor::Amd);
+        let second = device("cuda:1", Vendor::Amd);
+        let cpu = device("cpu", Vendor::Cpu);
+        let on_gpus = (
+            activity.timing_permit(&first).await,
+            activity.timing_permit(&second).await,
+        );
+        let waiting = timeout(Duration::from_millis(20), activity.timing_permit(&cpu));
+        assert!(waiting.await.is_err());
+        drop(on_gpus);
+        let on_cpu = activity.timing_permit(&cpu).await;
+        let waiting = timeout(Duration::from_millis(20), activity.timing_permit(&first));
+        assert!(waiting.await.is_err());
+        drop(on_cpu);
+        activity.timing_permit(&first).await;
     }
 }

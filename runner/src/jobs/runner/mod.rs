@@ -19,7 +19,7 @@ use crate::{
     isolation::Host,
     python::{PackageError, unpack},
 };
-use hipward_protocol::{Capabilities, Device, Isolation, Variant};
+use hipward_protocol::{Capabilities, Device, Isolation, Missing, Variant};
 use std::{io, path::Path};
 
 /// The local runner.
@@ -27,11 +27,13 @@ use std::{io, path::Path};
 pub(crate) struct Runner {
     /// The operator's settings.
     pub(crate) settings: Settings,
-    /// The running jobs and the queue.
+    /// The running jobs.
     pub(crate) activity: Activity,
     isolation: Isolation,
     python: Result<Python, Refusal>,
     sandboxes: Sandboxes,
+    /// An AMD GPU that PyTorch does not see. Found once, because the search reads many files.
+    unused_gpu: Option<Missing>,
 }
 
 impl Runner {
@@ -50,7 +52,7 @@ impl Runner {
         // One slot for each device, and those of the request workers.
         let slots =
             request_workers::SLOTS + python.as_ref().map_or(0, |python| python.devices.len());
-        let mut sandboxes = Sandboxes::new(host, slots);
+        let mut sandboxes = Sandboxes::new(host, slots, &settings.data);
         if let (Ok(found), Some(identity)) = (&python, sandboxes.identity())
             && let Some(folder) = found.unreadable_folder(&settings, &identity).await
         {
@@ -60,6 +62,7 @@ impl Runner {
             }
         }
         Ok(Runner {
+            unused_gpu: unused_gpu(&python),
             settings,
             activity: Activity::default(),
             isolation: sandboxes.isolation(),
@@ -71,6 +74,12 @@ impl Runner {
     /// A placeholder while PyTorch and devices are being searched for.
     pub(super) fn searching(settings: Settings, host: Host) -> Self {
         Self::refusing(settings, host, Refusal::searching())
+    }
+
+    /// A runner without devices, for a server whose jobs run on the hosts that join it.
+    pub(crate) fn absent(settings: Settings) -> Self {
+        let host = Host::detect(settings.mechanisms);
+        Self::refusing(settings, host, Refusal::no_host())
     }
 
     /// A placeholder while PyTorch is being installed.
@@ -85,12 +94,14 @@ impl Runner {
 
     /// A runner that accepts no job.
     fn refusing(settings: Settings, host: Host, refusal: Refusal) -> Self {
-        let sandboxes = Sandboxes::new(host, 0);
+        let sandboxes = Sandboxes::new(host, 0, &settings.data);
+        let python = Err(refusal);
         Runner {
+            unused_gpu: unused_gpu(&python),
             settings,
             activity: Activity::default(),
             isolation: sandboxes.isolation(),
-            python: Err(refusal),
+            python,
             sandboxes,
         }
     }
@@ -166,7 +177,7 @@ impl Runner {
                 .refusal()
                 .map(|refusal| refusal.missing.clone())
                 .into_iter()
-                .chain(devices::unused_amd_gpu(Path::new("/sys"), &self.devices()))
+                .chain(self.unused_gpu.clone())
                 .collect(),
         }
     }
@@ -193,4 +204,10 @@ impl Runner {
         self.sandboxes
             .prepare(&self.settings, python, slot, gpu, module)
     }
+}
+
+/// The AMD GPU that the kernel lists and this Python does not see, if there is one.
+fn unused_gpu(python: &Result<Python, Refusal>) -> Option<Missing> {
+    let devices = python.as_ref().map_or(&[][..], |python| &python.devices);
+    devices::unused_amd_gpu(Path::new("/sys"), devices)
 }

@@ -27,6 +27,20 @@ impl Refusal {
         }
     }
 
+    /// The server runs no jobs itself, and no host has joined it.
+    pub(super) fn no_host() -> Self {
+        Refusal {
+            code: "no-host",
+            missing: Missing {
+                what: "A host that runs jobs".to_owned(),
+                consequence: "This server runs no jobs itself, and no host has joined it."
+                    .to_owned(),
+                fix: "Run `hipward worker --join URL --token-file FILE` on a host with a GPU"
+                    .to_owned(),
+            },
+        }
+    }
+
     /// PyTorch is being installed.
     pub(super) fn installing() -> Self {
         Refusal {

@@ -4,8 +4,8 @@ use super::{python::Python, settings::Settings};
 use crate::{
     devices::{self, Lease, NvidiaGpu},
     isolation::{FileRules, Host, Identity, Limits, ReservedUid, SandboxSpec},
-    jobs::PrivateDirectory,
-    procfs,
+    jobs::{PrivateDirectory, request_workers::EXERCISE_MODULE},
+    procfs, python,
 };
 use hipward_protocol::Isolation;
 use std::{
@@ -22,6 +22,8 @@ pub(super) struct Sandboxes {
     /// The folder for which workers bypass file permissions, if they must.
     closed: Option<PathBuf>,
     nvidia_gpus: Vec<NvidiaGpu>,
+    /// The emulator for exercises: an environment variable and the path of a program.
+    emulator: Option<(&'static str, PathBuf)>,
 }
 
 /// A worker that can be started.
@@ -33,9 +35,14 @@ pub(in crate::jobs) struct Prepared {
 
 impl Sandboxes {
     /// Sandboxes for up to `slots` workers at a time. 0 for a host that runs no job.
-    pub(super) fn new(host: Host, slots: usize) -> Self {
+    pub(super) fn new(host: Host, slots: usize, data: &Path) -> Self {
         let users = if host.root && slots > 0 {
-            ReservedUid::reserve(slots)
+            ReservedUid::reserve(slots).unwrap_or_else(|error| {
+                tracing::error!(
+                    "no user ids can be reserved for jobs, so no job runs: /run/hipward/users: {error}"
+                );
+                Vec::new()
+            })
         } else {
             Vec::new()
         };
@@ -44,9 +51,17 @@ impl Sandboxes {
         } else {
             Vec::new()
         };
+        let emulator = if slots == 0 {
+            None
+        } else if users.is_empty() {
+            python::emulator()
+        } else {
+            python::emulator_for_others(data)
+        };
         Sandboxes {
             host,
             users,
+            emulator,
             closed: None,
             nvidia_gpus,
         }
@@ -95,6 +110,14 @@ impl Sandboxes {
             bypass_permissions: identity.is_some() && self.closed.is_some(),
             ..FileRules::new(abi, readable.chain([python.package.clone()]), gpu)
         });
+        if let Some((variable, program)) = &self.emulator
+            && module == EXERCISE_MODULE
+        {
+            environment.push(((*variable).to_owned(), program.display().to_string()));
+            if let Some(files) = &mut files {
+                files.read.push(program.clone());
+            }
+        }
         let device = python.devices.get(slot).filter(|_| gpu);
         let variable = |name: &str| env::var(name).ok();
         if let Some(lease) =

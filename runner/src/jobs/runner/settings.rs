@@ -1,6 +1,6 @@
 //! The operator's settings and the fixed limits of a job.
 
-use crate::jobs::QueueLimits;
+use crate::{isolation::PermittedMechanisms, jobs::QueueLimits};
 use hipward_protocol::IsolationLevel;
 use std::{path::PathBuf, time::Duration};
 
@@ -25,8 +25,8 @@ pub(crate) struct Settings {
     pub(crate) minimum_isolation: IsolationLevel,
     /// The same for jobs that were sent with a token other than the operator's.
     pub(crate) minimum_isolation_for_others: IsolationLevel,
-    /// The newest Landlock ABI that is used, for tests. 0 is none.
-    pub(crate) newest_landlock: Option<u32>,
+    /// The isolation mechanisms that may be used.
+    pub(crate) mechanisms: PermittedMechanisms,
 }
 
 impl Settings {

@@ -1,7 +1,7 @@
 //! Errors of the store.
 
-use super::schema;
-use rusqlite::ErrorCode;
+use super::sqlite;
+use rusqlite::{ErrorCode, ffi};
 use std::path::PathBuf;
 
 /// Errors of the store.
@@ -20,7 +20,7 @@ pub(crate) enum StoreError {
     #[error(
         "the job database has schema {version}, and this version of Hipward reads up to {}; install the newer version again, or \
          choose another folder with --data",
-        schema::VERSION
+        sqlite::VERSION
     )]
     Schema {
         /// The schema version that was found.
@@ -89,6 +89,39 @@ pub(crate) enum StoreError {
     /// The database reports an error.
     #[error("the job database reports: {0}")]
     Database(rusqlite::Error),
+    /// The shared database was changed by a newer version.
+    #[error(
+        "the job database has schema {version}, and this version of Hipward reads up to {readable}; install the version of the \
+         other servers"
+    )]
+    SharedSchema {
+        /// The schema version that was found.
+        version: usize,
+        /// The newest version that this program reads.
+        readable: usize,
+    },
+    /// The address of the shared database is invalid.
+    #[error(
+        "the address of the job database is invalid ({reason}); use postgres://USER@HOST/DATABASE"
+    )]
+    DatabaseUrl {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The database, or the server that has it, does not answer at present.
+    #[error("{peer} cannot be reached: {reason}; check that it runs, and its address")]
+    Unreachable {
+        /// The database or server.
+        peer: String,
+        /// What the connection reports.
+        reason: String,
+    },
+    /// PostgreSQL reports an error.
+    #[error("the job database reports: {0}")]
+    Postgres(String),
+    /// A stored value has another type than expected, or is missing.
+    #[error("a value in the job database has an unexpected type")]
+    UnexpectedValue,
     /// A stored value cannot be parsed.
     #[error("a value in the job database cannot be parsed: {0}")]
     Unreadable(#[from] serde_json::Error),
@@ -130,6 +163,71 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// The address of a database cannot be parsed.
+    pub(super) fn database_url(error: tokio_postgres::Error) -> Self {
+        StoreError::DatabaseUrl {
+            reason: with_causes(&error),
+        }
+    }
+
+    /// The connections to the database report an error.
+    pub(super) fn disconnected(error: &dyn std::error::Error) -> Self {
+        Self::unreachable(&with_causes(error))
+    }
+
+    /// The database does not answer.
+    pub(super) fn unreachable(reason: &impl std::fmt::Display) -> Self {
+        StoreError::Unreachable {
+            peer: "the job database".to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// A server elsewhere does not answer, or reports an error.
+    pub(in crate::jobs) fn remote(url: &str, reason: &str) -> Self {
+        StoreError::Unreachable {
+            peer: format!("the server {url}"),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(reported) = error.as_db_error() else {
+            return if error.is_closed() || is_io(&error) {
+                StoreError::unreachable(&with_causes(&error))
+            } else {
+                StoreError::Postgres(with_causes(&error))
+            };
+        };
+        let code = reported.code();
+        match code.code() {
+            "53100" => StoreError::DiskFull,
+            // The server stops or starts, has too many connections, or asks to repeat a transaction.
+            "57P01" | "57P02" | "57P03" | "53300" | "40001" | "40P01" => {
+                StoreError::unreachable(&reported.message())
+            }
+            // A standby after a failover.
+            "25006" => StoreError::unreachable(&reported.message()),
+            _ => StoreError::Postgres(reported.message().to_owned()),
+        }
+    }
+}
+
+/// Whether the connection is the cause of an error.
+fn is_io(error: &tokio_postgres::Error) -> bool {
+    std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>())
+}
+
+/// An error with its causes, which its own text leaves out.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ")
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
@@ -137,6 +235,14 @@ impl From<rusqlite::Error> for StoreError {
                 StoreError::damaged(error.to_string())
             }
             Some(ErrorCode::DiskFull) => StoreError::DiskFull,
+            // The index of the write-ahead log could not grow.
+            Some(ErrorCode::SystemIoFailure)
+                if error
+                    .sqlite_error()
+                    .is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE) =>
+            {
+                StoreError::DiskFull
+            }
             Some(ErrorCode::ReadOnly) => StoreError::ReadOnly,
             _ => StoreError::Database(error),
         }

@@ -1,11 +1,16 @@
 //! Writes events, and with them the states of jobs. Nothing else does. Works inside
 //! a transaction of the store.
 
-use super::Result;
+use super::{
+    error::{Result, StoreError},
+    sql::{Sql, values},
+};
 use hipward_protocol::{EventBody, Failure, FailureCode, JobState};
-use rusqlite::{Connection, Transaction, params};
 use serde::Serialize;
-use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
+use time::{
+    OffsetDateTime, PrimitiveDateTime, format_description::BorrowedFormatItem,
+    macros::format_description,
+};
 
 /// Number of server crashes during a job's code after which the job is assumed to be the cause and fails.
 const MAX_CRASHES: u32 = 2;
@@ -27,7 +32,7 @@ impl Log {
     /// Adds an event to a job's log and updates its state.
     pub(super) fn add(
         &mut self,
-        tx: &Transaction,
+        tx: &dyn Sql,
         job: &str,
         attempt: u32,
         body: &EventBody,
@@ -37,34 +42,28 @@ impl Log {
             .transpose()?;
         let now = now();
         let ended_at = body.is_final().then_some(&now);
-        let seq: i64 = tx
-            .prepare_cached(
+        let seq: u64 = tx
+            .value(
                 "update jobs set last_seq = last_seq + 1, state = coalesce(?2, state), ended_at = coalesce(?3, ended_at)
                  where id = ?1 returning last_seq",
+                values![job, state, ended_at],
             )?
-            .query_row(params![job, state, ended_at], |row| row.get(0))?;
-        tx.prepare_cached(
+            .ok_or(StoreError::Fenced)?;
+        tx.execute(
             "insert into events (job, seq, attempt, at, body) values (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![
-            job,
-            seq,
-            attempt,
-            now,
-            serde_json::to_string(body)?
-        ])?;
+            values![job, seq, attempt, &now, serde_json::to_string(body)?],
+        )?;
         match body {
             EventBody::Failed(failure) => self.failures.push(stored_name(&failure.code)?),
             EventBody::Leased { .. } if attempt == 1 => {
-                let waited = "select (julianday('now') - julianday(created_at)) * 86400 from jobs where id = ?1";
-                let waited: Option<f64> = tx
-                    .prepare_cached(waited)?
-                    .query_row([job], |row| row.get(0))?;
-                self.waited.extend(waited.map(|seconds| seconds.max(0.0)));
+                let created: Option<String> =
+                    tx.value("select created_at from jobs where id = ?1", values![job])?;
+                self.waited
+                    .extend(created.as_deref().and_then(seconds_since));
             }
             _ => {}
         }
-        self.added.push((job.to_owned(), seq.cast_unsigned()));
+        self.added.push((job.to_owned(), seq));
         // A job that changes its state may enter or leave the queue.
         self.queue_changed |= state_after(body).is_some();
         Ok(())
@@ -73,7 +72,7 @@ impl Log {
     /// Queues a job, for the first time or again.
     pub(super) fn queue(
         &mut self,
-        tx: &Transaction,
+        tx: &dyn Sql,
         job: &str,
         attempt: u32,
         reason: Option<&str>,
@@ -85,20 +84,19 @@ impl Log {
         self.add(tx, job, attempt, &queued)
     }
 
-    /// Handles a job whose server ended, or which was lost. Returns true if the job is queued again, and false if it fails because its code had started and
-    /// this happened before.
+    /// Handles a job whose server ended, or which was lost. Returns true if the job is queued again, and false if it fails because
+    /// its code had started and this happened before.
     pub(super) fn interrupt(
         &mut self,
-        tx: &Transaction,
+        tx: &dyn Sql,
         job: &str,
         attempt: u32,
         reason: &str,
     ) -> Result<bool> {
-        let crashes: u32 = tx
-            .prepare_cached(
-                "update jobs set crashes = crashes + (begun = attempt) where id = ?1 returning crashes",
-            )?
-            .query_row([job], |row| row.get(0))?;
+        let crashes: u32 = tx.one(
+            "update jobs set crashes = crashes + case when begun = attempt then 1 else 0 end where id = ?1 returning crashes",
+            values![job],
+        )?;
         if crashes < MAX_CRASHES {
             self.queue(tx, job, attempt, Some(reason))?;
             return Ok(true);
@@ -117,26 +115,26 @@ impl Log {
 }
 
 /// The number of queued jobs ahead of a job. Only jobs that may run on the same device count.
-pub(super) fn position(connection: &Connection, job: &str) -> Result<usize> {
-    let ahead: i64 = connection
-        .prepare_cached(
-            "select count(*) from jobs ahead, jobs waiting
-             where waiting.id = ?1 and ahead.state = 'queued' and ahead.number < waiting.number
-               and (ahead.device is null or waiting.device is null or ahead.device = waiting.device)",
-        )?
-        .query_row([job], |row| row.get(0))?;
-    Ok(usize::try_from(ahead).unwrap_or(0))
+pub(super) fn position(tx: &dyn Sql, job: &str) -> Result<usize> {
+    tx.one(
+        "select count(*) from jobs ahead, jobs waiting
+         where waiting.id = ?1 and ahead.state = 'queued' and ahead.number < waiting.number
+           and (ahead.device is null or waiting.device is null or ahead.device = waiting.device)",
+        values![job],
+    )
 }
 
 /// The new state of a job after an event, if the event changes it.
 fn state_after(body: &EventBody) -> Option<JobState> {
     match body {
+        EventBody::AwaitingApproval => Some(JobState::AwaitingApproval),
         EventBody::Queued { .. } => Some(JobState::Queued),
         EventBody::Leased { .. } => Some(JobState::Running),
         EventBody::Done => Some(JobState::Done),
         EventBody::Failed(_) => Some(JobState::Failed),
         EventBody::Cancelled => Some(JobState::Cancelled),
-        EventBody::Measured(_)
+        EventBody::Approved
+        | EventBody::Measured(_)
         | EventBody::VariantDone { .. }
         | EventBody::Log { .. }
         | EventBody::Verdict(_) => None,
@@ -144,7 +142,7 @@ fn state_after(body: &EventBody) -> Option<JobState> {
 }
 
 /// The stored name of an enum's value, which is its name in the API.
-fn stored_name(value: &impl Serialize) -> Result<String> {
+pub(super) fn stored_name(value: &impl Serialize) -> Result<String> {
     let quoted = serde_json::to_string(value)?;
     Ok(quoted.trim_matches('"').to_owned())
 }
@@ -154,10 +152,18 @@ pub(super) fn now() -> String {
     timestamp(OffsetDateTime::now_utc())
 }
 
-/// RFC 3339, UTC, milliseconds. The order of such texts is the order of the times.
+/// RFC 3339, UTC, milliseconds.
+const FORMAT: &[BorrowedFormatItem] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+
+/// A time as it is stored. The order of such texts is the order of the times.
 pub(super) fn timestamp(time: OffsetDateTime) -> String {
-    const FORMAT: &[BorrowedFormatItem] =
-        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     // These components exist for every time, so formatting them cannot fail.
     time.format(FORMAT).unwrap_or_default()
+}
+
+/// The time since a stored time, seconds. At least 0, and None if the text is not a time.
+pub(super) fn seconds_since(stored: &str) -> Option<f64> {
+    let then = PrimitiveDateTime::parse(stored, FORMAT).ok()?.assume_utc();
+    Some((OffsetDateTime::now_utc() - then).as_seconds_f64().max(0.0))
 }

@@ -1,39 +1,40 @@
-//! The durable store: jobs and their event logs in SQLite, and notifications of new events. The
+//! The durable store: jobs and their event logs in a database, and notifications of new events. The
 //! event log is authoritative; a job's row is derived from its events.
 
-mod backup;
+mod approval;
 mod error;
+mod hosts;
+mod leases;
 mod log;
-mod open;
+mod postgres;
 mod queries;
 mod removal;
-mod schema;
+mod signals;
+mod sql;
+mod sqlite;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
-pub(crate) use backup::{back_up, restore};
+pub(crate) use approval::{ApprovalOutcome, Pending};
 pub(crate) use error::StoreError;
 pub(crate) use removal::{RemoveOutcome, Retention};
+pub(crate) use sqlite::{back_up, lock_data_folder, restore};
 pub(crate) use tokens::{Role, cookie_value};
 
 use self::{
     error::Result,
     log::{Log, now},
     queries::{parse_name, running_jobs, summary},
+    signals::Signals,
+    sql::{Database, Sql, values},
 };
 use super::random_id;
 use hipward_protocol::{Device, EventBody, JobState, JobSummary, VariantId};
-use rusqlite::{
-    Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params,
-};
 use std::{
-    collections::{BTreeMap, HashMap},
-    fs::File,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 use tokio::sync::watch;
 
@@ -43,23 +44,14 @@ pub(crate) struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// The connection that writes.
-    writer: Mutex<Connection>,
-    /// Connections for reading, which never wait for the writer.
-    readers: Vec<Mutex<Connection>>,
-    /// The reader to wait for if all are in use.
-    next_reader: AtomicUsize,
+    /// The database.
+    database: Box<dyn Database>,
     /// The damage that a check of the database has found.
     damage: OnceLock<String>,
-    /// The newest sequence number of each job that is watched.
-    watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
+    /// Notifications of changes.
+    signals: Arc<Signals>,
     /// Counters for monitoring.
     counters: Mutex<Counters>,
-    /// Incremented with every change of the queue.
-    queue: watch::Sender<u64>,
-    /// Locked for as long as the server runs. The system releases it however the server ends. None in a command beside a
-    /// running server.
-    _lock: Option<File>,
 }
 
 /// Maximum numbers of queued jobs.
@@ -107,6 +99,8 @@ pub(crate) struct NewJob {
     pub(crate) device: Option<String>,
     /// The name of the token that submitted it. None for the operator's own token.
     pub(crate) owner: Option<String>,
+    /// Whether its code must be approved before it runs, unless it was approved before.
+    pub(crate) needs_approval: bool,
 }
 
 /// The right to run one attempt of a job and to write to its event log meanwhile.
@@ -145,6 +139,16 @@ pub(crate) struct Recovered {
 }
 
 impl Store {
+    /// A store on a database, which may also send the signals of other servers' changes.
+    fn on(database: Box<dyn Database>, signals: Arc<Signals>) -> Self {
+        Store(Arc::new(Inner {
+            database,
+            damage: OnceLock::new(),
+            signals,
+            counters: Mutex::default(),
+        }))
+    }
+
     /// Runs a store call on a thread where blocking is allowed.
     pub(crate) async fn with<T: Send + 'static>(
         &self,
@@ -161,7 +165,7 @@ impl Store {
         }
     }
 
-    /// Queues a job, unless as many jobs as the limits permit are waiting already.
+    /// Queues a job, or stores it for approval, unless as many jobs as the limits permit are waiting already.
     pub(crate) fn submit(
         &self,
         job: &NewJob,
@@ -172,102 +176,128 @@ impl Store {
         let variants = serde_json::to_string(&job.variants)?;
         self.check_damage()?;
         self.change(|tx, log| {
-            let waiting: i64 = tx
-                .prepare_cached("select count(*) from jobs where state = 'queued'")?
-                .query_row([], |row| row.get(0))?;
-            let waiting = usize::try_from(waiting).unwrap_or(0);
+            let waits = job.needs_approval && !approval::is_approved(tx, &job.code_sha256)?;
+            let state = if waits {
+                JobState::AwaitingApproval
+            } else {
+                JobState::Queued
+            };
+            let state = log::stored_name(&state)?;
+            let waiting: usize = tx.one(
+                "select count(*) from jobs where state = ?1",
+                values![&state],
+            )?;
             if waiting >= limits.total {
                 return Err(StoreError::QueueFull { waiting });
             }
             if let Some(owner) = &job.owner {
-                let own: i64 = tx
-                    .prepare_cached("select count(*) from jobs where state = 'queued' and owner = ?1")?
-                    .query_row([owner], |row| row.get(0))?;
-                let waiting = usize::try_from(own).unwrap_or(0);
+                let waiting: usize = tx.one(
+                    "select count(*) from jobs where state = ?1 and owner = ?2",
+                    values![&state, owner],
+                )?;
                 if waiting >= limits.per_owner {
                     return Err(StoreError::OwnerQueueFull { waiting });
                 }
             }
             tx.execute(
                 "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at)
-                 values (:id, :title, :code, :sha, :variants, :device, :owner, 'queued', :now)",
-                named_params! {
-                    ":id": id, ":title": job.title, ":code": job.code, ":sha": job.code_sha256,
-                    ":variants": variants, ":device": job.device, ":owner": job.owner, ":now": now(),
-                },
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                values![
+                    &id,
+                    &job.title,
+                    &job.code,
+                    &job.code_sha256,
+                    &variants,
+                    &job.device,
+                    &job.owner,
+                    &state,
+                    now()
+                ],
             )?;
-            log.queue(tx, &id, 0, None)?;
-            // In the same transaction, before a device can lease the job: the returned summary is always `queued`.
+            if waits {
+                log.add(tx, &id, 0, &EventBody::AwaitingApproval)?;
+            } else {
+                log.queue(tx, &id, 0, None)?;
+            }
+            // In the same transaction, before a device can lease the job: the returned summary never is `running`.
             summary(tx, &id)?.ok_or(StoreError::Fenced)
         })
     }
 
     /// Leases the next job for this device: one that names it, or with `unassigned` one that
-    /// names no device.
+    /// names no device. The lease ends with this server.
+    #[cfg(test)]
     pub(crate) fn claim(&self, device: &Device, unassigned: bool) -> Result<Option<Lease>> {
+        self.claim_for(device, unassigned, None, None)
+    }
+
+    /// Leases the next job for this device: one that names it, or with `unassigned` one that
+    /// names no device. The lease expires after `valid` unless it is renewed, or ends with this server. `holder` is the name of
+    /// the token whose host gets it.
+    pub(crate) fn claim_for(
+        &self,
+        device: &Device,
+        unassigned: bool,
+        valid: Option<Duration>,
+        holder: Option<&str>,
+    ) -> Result<Option<Lease>> {
         self.change(|tx, log| {
-            let claimed = tx
-                .query_row(
-                    "update jobs set attempt = attempt + 1
+            let claimed = tx.first(
+                &format!(
+                    "update jobs set attempt = attempt + 1, received = 0, lease_until = {} + ?3, holder = ?4
                      where number = (select number from jobs
                                      where state = 'queued' and (device = ?1 or (device is null and ?2))
-                                     order by number limit 1)
+                                     order by number limit 1{})
                      returning id, attempt, code, code_sha256, variants",
-                    params![device.id, unassigned],
-                    |row| {
-                        Ok((
-                            row.get(0)?,
-                            row.get(1)?,
-                            row.get(2)?,
-                            row.get(3)?,
-                            row.get::<_, String>(4)?,
-                        ))
-                    },
-                )
-                .optional()?;
-            let Some((job, attempt, code, code_sha256, variants)) = claimed else {
+                    tx.dialect().now,
+                    tx.dialect().skip_locked
+                ),
+                values![
+                    &device.id,
+                    unassigned,
+                    valid.map(|valid| valid.as_secs_f64()),
+                    holder
+                ],
+            )?;
+            let Some(row) = claimed else {
                 return Ok(None);
             };
             let lease = Lease {
-                job,
-                attempt,
-                code,
-                code_sha256,
-                variants: serde_json::from_str(&variants)?,
+                job: row.get(0)?,
+                attempt: row.get(1)?,
+                code: row.get(2)?,
+                code_sha256: row.get(3)?,
+                variants: serde_json::from_str(&row.get::<String>(4)?)?,
             };
             let device = device.clone();
-            log.add(tx, &lease.job, attempt, &EventBody::Leased { device })?;
+            log.add(tx, &lease.job, lease.attempt, &EventBody::Leased { device })?;
             Ok(Some(lease))
         })
     }
 
-    /// Adds events to a leased job. Fails with [`StoreError::Fenced`] once the lease has ended.
+    /// Adds events to a leased job, for tests. Fails with [`StoreError::Fenced`] once the lease has ended.
+    #[cfg(test)]
     pub(crate) fn append(&self, lease: &Lease, bodies: &[EventBody]) -> Result<()> {
-        self.change(|tx, log| {
-            for body in bodies {
-                current(tx, lease)?;
-                log.add(tx, &lease.job, lease.attempt, body)?;
-            }
-            Ok(())
-        })
+        self.change(|tx, log| leases::append(tx, log, lease, bodies))
     }
 
     /// Cancels a job in any state.
     pub(crate) fn cancel(&self, id: &str) -> Result<CancelOutcome> {
         self.change(|tx, log| {
-            let found: Option<(String, u32)> = tx
-                .query_row(
-                    "select state, attempt from jobs where id = ?1",
-                    [id],
-                    |row| Ok((row.get(0)?, row.get(1)?)),
-                )
-                .optional()?;
-            let Some((state, attempt)) = found else {
+            let found = tx.first(
+                &format!(
+                    "select state, attempt from jobs where id = ?1{}",
+                    tx.dialect().for_update
+                ),
+                values![id],
+            )?;
+            let Some(row) = found else {
                 return Ok(CancelOutcome::NotFound);
             };
-            if parse_name::<JobState>(&state)?.is_final() {
+            if parse_name::<JobState>(&row.get::<String>(0)?)?.is_final() {
                 return Ok(CancelOutcome::AlreadyEnded);
             }
+            let attempt = row.get(1)?;
             log.add(tx, id, attempt, &EventBody::Cancelled)?;
             Ok(CancelOutcome::Cancelled)
         })
@@ -276,11 +306,10 @@ impl Store {
     /// Records that the code of a leased job starts.
     pub(crate) fn mark_begun(&self, lease: &Lease) -> Result<()> {
         self.change(|tx, _| {
-            let changed = tx
-                .prepare_cached(
-                    "update jobs set begun = attempt where id = ?1 and attempt = ?2 and state = 'running'",
-                )?
-                .execute(params![lease.job, lease.attempt])?;
+            let changed = tx.execute(
+                "update jobs set begun = attempt where id = ?1 and attempt = ?2 and state = 'running'",
+                values![&lease.job, lease.attempt],
+            )?;
             if changed == 0 {
                 return Err(StoreError::Fenced);
             }
@@ -324,8 +353,8 @@ impl Store {
         self.check_damage()?;
         self.change(|tx, _| {
             tx.execute(
-                "insert into meta values ('checked', ?1) on conflict do update set value = excluded.value",
-                [now()],
+                "insert into meta values ('checked', ?1) on conflict (key) do update set value = excluded.value",
+                values![now()],
             )?;
             Ok(())
         })
@@ -334,22 +363,17 @@ impl Store {
     /// Notifies of events after this sequence number. Subscribe first, then
     /// read, and nothing is missed.
     pub(crate) fn watch(&self, id: &str) -> watch::Receiver<u64> {
-        let mut watchers = lock(&self.0.watchers);
-        watchers.retain(|_, sender| sender.receiver_count() > 0);
-        let sender = watchers
-            .entry(id.to_owned())
-            .or_insert_with(|| watch::Sender::new(0));
-        sender.subscribe()
+        self.0.signals.watch(id)
     }
 
     /// Notifies of changes of the queue, and thereby of positions.
     pub(crate) fn watch_queue(&self) -> watch::Receiver<u64> {
-        self.0.queue.subscribe()
+        self.0.signals.watch_queue()
     }
 
     /// Reads the whole database and records damage, after which no job is accepted. Takes seconds per GiB.
     pub(crate) fn verify(&self) -> Result<()> {
-        let found = backup::damage(&self.reader())?;
+        let found = self.0.database.damage()?;
         if let Some(damage) = found {
             self.0.damage.get_or_init(|| damage);
         }
@@ -363,58 +387,54 @@ impl Store {
         }
     }
 
-    /// A connection for reading.
-    fn reader(&self) -> MutexGuard<'_, Connection> {
-        let free = self
-            .0
-            .readers
-            .iter()
-            .find_map(|reader| reader.try_lock().ok());
-        free.unwrap_or_else(|| {
-            let next = self.0.next_reader.fetch_add(1, Ordering::Relaxed);
-            lock(&self.0.readers[next % self.0.readers.len()])
-        })
+    /// Runs one transaction that reads.
+    fn read<T>(&self, act: impl FnOnce(&dyn Sql) -> Result<T>) -> Result<T> {
+        let (mut act, mut value) = (Some(act), None);
+        self.0.database.read(&mut |tx| {
+            if let Some(act) = act.take() {
+                value = Some(act(tx)?);
+            }
+            Ok(())
+        })?;
+        value.ok_or(StoreError::UnexpectedValue)
     }
 
     /// Runs one transaction that adds events. Watchers are notified once it is committed.
-    fn change<T>(&self, act: impl FnOnce(&Transaction, &mut Log) -> Result<T>) -> Result<T> {
+    fn change<T>(&self, act: impl FnOnce(&dyn Sql, &mut Log) -> Result<T>) -> Result<T> {
+        let (mut act, mut value) = (Some(act), None);
         let mut log = Log::default();
-        let value = {
-            let mut connection = lock(&self.0.writer);
-            let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let value = act(&tx, &mut log)?;
-            tx.commit()?;
-            value
-        };
-        if log.queue_changed {
-            self.0.queue.send_modify(|count| *count += 1);
-        }
-        {
-            let mut counters = lock(&self.0.counters);
-            for code in log.failures {
-                *counters.failures.entry(code).or_default() += 1;
+        self.0.database.write(&mut |tx| {
+            if let Some(act) = act.take() {
+                value = Some(act(tx, &mut log)?);
+                self.0.database.announce(tx, &log)?;
             }
-            for seconds in log.waited {
+            Ok(())
+        })?;
+        if !log.failures.is_empty() || !log.waited.is_empty() {
+            let mut counters = lock(&self.0.counters);
+            for code in &log.failures {
+                *counters.failures.entry(code.clone()).or_default() += 1;
+            }
+            for seconds in &log.waited {
                 counters.started += 1;
                 counters.waited_seconds += seconds;
             }
         }
-        let watchers = lock(&self.0.watchers);
-        for (job, seq) in log.added {
-            if let Some(sender) = watchers.get(&job) {
-                sender.send_replace(seq);
-            }
-        }
-        Ok(value)
+        self.0.signals.send(&log);
+        value.ok_or(StoreError::UnexpectedValue)
     }
 }
 
 /// Fails if the lease has ended.
-fn current(tx: &Transaction, lease: &Lease) -> Result<()> {
-    let found = tx
-        .prepare_cached("select 1 from jobs where id = ?1 and attempt = ?2 and state = 'running'")?
-        .exists(params![lease.job, lease.attempt])?;
-    found.then_some(()).ok_or(StoreError::Fenced)
+fn current(tx: &dyn Sql, lease: &Lease) -> Result<()> {
+    let is_current = tx.exists(
+        &format!(
+            "select 1 from jobs where id = ?1 and attempt = ?2 and state = 'running'{}",
+            tx.dialect().for_update
+        ),
+        values![&lease.job, lease.attempt],
+    )?;
+    is_current.then_some(()).ok_or(StoreError::Fenced)
 }
 
 /// Ignores poisoning: changes are transactions, so a panic leaves the data consistent.

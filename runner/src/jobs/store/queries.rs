@@ -1,8 +1,13 @@
 //! Queries: everything that reads the store without changing it.
 
-use super::{Store, error::Result, lock, log};
-use hipward_protocol::{Event, JobState, JobSummary, ListedJob};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use super::{
+    Store,
+    error::Result,
+    lock,
+    log::{self, seconds_since},
+    sql::{Row, Sql, values},
+};
+use hipward_protocol::{Event, EventBody, JobState, JobSummary, ListedJob};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
@@ -22,24 +27,35 @@ pub(crate) struct QueueMetrics {
 impl Store {
     /// The state of the queue, for monitoring.
     pub(crate) fn queue_metrics(&self) -> Result<QueueMetrics> {
-        let oldest: Option<f64> = self.reader().query_row(
-            "select max((julianday('now') - julianday(created_at)) * 86400) from jobs where state = 'queued'",
-            [],
-            |row| row.get(0),
-        )?;
+        let oldest: Option<String> = self.read(|tx| {
+            tx.one(
+                "select min(created_at) from jobs where state = 'queued'",
+                &[],
+            )
+        })?;
         let counters = lock(&self.0.counters).clone();
         Ok(QueueMetrics {
-            oldest_seconds: oldest.unwrap_or(0.0).max(0.0),
+            oldest_seconds: oldest.as_deref().and_then(seconds_since).unwrap_or(0.0),
             started: counters.started,
             waited_seconds: counters.waited_seconds,
             failures: counters.failures,
         })
     }
 
-    /// The jobs that are stored as running.
+    /// The jobs that are stored as running on this server.
     pub(crate) fn running(&self) -> Result<Vec<String>> {
-        let jobs = running_jobs(&self.reader())?;
+        let jobs = self.read(running_jobs)?;
         Ok(jobs.into_iter().map(|(job, _)| job).collect())
+    }
+
+    /// Whether a job waits that [`claim`](Store::claim) would lease to this device.
+    pub(crate) fn has_work(&self, device: &str, unassigned: bool) -> Result<bool> {
+        self.read(|tx| {
+            tx.exists(
+                "select 1 from jobs where state = 'queued' and (device = ?1 or (device is null and ?2)) limit 1",
+                values![device, unassigned],
+            )
+        })
     }
 
     /// The number of queued jobs ahead of a queued job. None if it is not queued.
@@ -49,150 +65,128 @@ impl Store {
 
     /// A job without its events.
     pub(crate) fn summary(&self, id: &str) -> Result<Option<JobSummary>> {
-        let connection = self.reader();
-        // One snapshot for all queries.
-        summary(&*connection.unchecked_transaction()?, id)
+        self.read(|tx| summary(tx, id))
     }
 
     /// Up to `limit` jobs, the newest first.
     pub(crate) fn newest(&self, limit: usize) -> Result<Vec<ListedJob>> {
-        let connection = self.reader();
-        // One snapshot for all queries.
-        let connection = connection.unchecked_transaction()?;
-        let mut query =
-            connection.prepare_cached("select id from jobs order by number desc limit ?1")?;
-        let ids = query.query_map([limit as i64], |row| row.get::<_, String>(0))?;
-        let ids: Vec<String> = ids.collect::<std::result::Result<_, _>>()?;
-        let mut listed = Vec::with_capacity(ids.len());
-        for id in ids {
-            if let Some(job) = summary(&connection, &id)? {
-                let headline = headline(&connection, &job)?;
-                listed.push(ListedJob { job, headline });
+        self.read(|tx| {
+            let ids = tx.query(
+                "select id from jobs order by number desc limit ?1",
+                values![limit],
+            )?;
+            let mut listed = Vec::with_capacity(ids.len());
+            for id in ids {
+                if let Some(job) = summary(tx, &id.get::<String>(0)?)? {
+                    let headline = headline(tx, &job)?;
+                    listed.push(ListedJob { job, headline });
+                }
             }
-        }
-        Ok(listed)
+            Ok(listed)
+        })
     }
 
     /// The owner of a job: the name of the token that submitted it. The outer None is an unknown job.
     pub(crate) fn owner(&self, id: &str) -> Result<Option<Option<String>>> {
-        Ok(self
-            .reader()
-            .query_row("select owner from jobs where id = ?1", [id], |row| {
-                row.get(0)
-            })
-            .optional()?)
+        self.read(|tx| tx.value("select owner from jobs where id = ?1", values![id]))
     }
 
     /// A job's snippet.
     pub(crate) fn code(&self, id: &str) -> Result<Option<String>> {
-        Ok(self
-            .reader()
-            .query_row("select code from jobs where id = ?1", [id], |row| {
-                row.get(0)
-            })
-            .optional()?)
+        self.read(|tx| tx.value("select code from jobs where id = ?1", values![id]))
     }
 
     /// Up to `limit` events that follow `after`, in order.
     pub(crate) fn events_after(&self, id: &str, after: u64, limit: usize) -> Result<Vec<Event>> {
-        let connection = self.reader();
-        let mut query = connection.prepare_cached(
-            "select seq, attempt, at, body from events where job = ?1 and seq > ?2 order by seq limit ?3",
-        )?;
-        let rows = query.query_map(params![id, after as i64, limit as i64], |row| {
-            Ok((
-                row.get::<_, i64>(0)?,
-                row.get(1)?,
-                row.get(2)?,
-                row.get::<_, String>(3)?,
-            ))
+        let rows = self.read(|tx| {
+            tx.query(
+                "select seq, attempt, at, body from events where job = ?1 and seq > ?2 order by seq limit ?3",
+                values![id, after, limit],
+            )
         })?;
-        rows.map(|row| {
-            let (seq, attempt, at, body) = row?;
-            Ok(Event {
-                seq: seq.cast_unsigned(),
-                attempt,
-                at,
-                body: serde_json::from_str(&body)?,
+        rows.iter()
+            .map(|row| {
+                Ok(Event {
+                    seq: row.get(0)?,
+                    attempt: row.get(1)?,
+                    at: row.get(2)?,
+                    body: serde_json::from_str(&row.get::<String>(3)?)?,
+                })
             })
-        })
-        .collect()
+            .collect()
     }
 
     /// The number of jobs in each state.
     pub(crate) fn counts(&self) -> Result<Vec<(JobState, u64)>> {
-        let connection = self.reader();
-        let mut query =
-            connection.prepare_cached("select state, count(*) from jobs group by state")?;
-        let rows = query.query_map([], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-        })?;
-        rows.map(|row| {
-            let (state, count) = row?;
-            Ok((parse_name(&state)?, count.cast_unsigned()))
-        })
-        .collect()
+        let rows =
+            self.read(|tx| tx.query("select state, count(*) from jobs group by state", &[]))?;
+        rows.iter()
+            .map(|row| Ok((parse_name(&row.get::<String>(0)?)?, row.get(1)?)))
+            .collect()
     }
 }
 
 /// A job without its events.
-pub(super) fn summary(connection: &Connection, id: &str) -> Result<Option<JobSummary>> {
-    let found = connection
-            .prepare_cached(
-                "select id, title, attempt, created_at, code_sha256, last_seq, state, variants,
-                    case state when 'failed' then (select body from events where job = id and seq = last_seq) end
-                 from jobs where id = ?1",
-            )?
-            .query_row([id], summary_columns)
-            .optional()?;
-    let Some((mut summary, state, variants, failed)) = found else {
+pub(super) fn summary(tx: &dyn Sql, id: &str) -> Result<Option<JobSummary>> {
+    let found = tx.first(
+        "select id, title, attempt, created_at, code_sha256, last_seq, state, variants,
+            case state when 'failed' then (select body from events where job = id and seq = last_seq) end
+         from jobs where id = ?1",
+        values![id],
+    )?;
+    let Some(row) = found else {
         return Ok(None);
     };
-    summary.state = parse_name(&state)?;
-    if summary.state == JobState::Queued {
-        summary.position = Some(log::position(connection, id)?);
-    }
-    summary.variants = serde_json::from_str(&variants)?;
-    summary.failure = failed
+    let state = parse_name(&row.get::<String>(6)?)?;
+    Ok(Some(JobSummary {
+        id: row.get(0)?,
+        title: row.get(1)?,
+        state,
+        attempt: row.get(2)?,
+        created_at: row.get(3)?,
+        variants: serde_json::from_str(&row.get::<String>(7)?)?,
+        code_sha256: row.get(4)?,
+        last_seq: row.get(5)?,
+        position: match state {
+            JobState::Queued => Some(log::position(tx, id)?),
+            _ => None,
+        },
+        failure: failure(&row)?,
+    }))
+}
+
+/// The failure in the final event of a failed job, which is the last column of its summary.
+fn failure(row: &Row) -> Result<Option<hipward_protocol::Failure>> {
+    let event: Option<String> = row.get(8)?;
+    Ok(event
         .map(|event| serde_json::from_str(&event))
-        .transpose()?;
-    Ok(Some(summary))
+        .transpose()?)
 }
 
 /// The sentence of a job's verdict, which is among its last events.
-fn headline(connection: &Connection, job: &JobSummary) -> Result<Option<String>> {
-    Ok(connection
-        .prepare_cached(
-            "select json_extract(body, '$.summary') from events
-             where job = ?1 and seq > ?2 and json_extract(body, '$.type') = 'verdict' order by seq desc limit 1",
-        )?
-        .query_row(params![job.id, job.last_seq.saturating_sub(4) as i64], |row| row.get(0))
-        .optional()?)
+fn headline(tx: &dyn Sql, job: &JobSummary) -> Result<Option<String>> {
+    let last = tx.query(
+        "select body from events where job = ?1 and seq > ?2 order by seq desc",
+        values![&job.id, job.last_seq.saturating_sub(4)],
+    )?;
+    for row in last {
+        if let EventBody::Verdict(verdict) = serde_json::from_str(&row.get::<String>(0)?)? {
+            return Ok(Some(verdict.summary));
+        }
+    }
+    Ok(None)
 }
 
-/// The summary without the three columns that need parsing: state, variants, and the final event of a failed job.
-fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, Option<String>)> {
-    let summary = JobSummary {
-        id: row.get(0)?,
-        title: row.get(1)?,
-        state: JobState::Queued,
-        attempt: row.get(2)?,
-        created_at: row.get(3)?,
-        variants: Vec::new(),
-        code_sha256: row.get(4)?,
-        last_seq: row.get::<_, i64>(5)?.cast_unsigned(),
-        position: None,
-        failure: None,
-    };
-    Ok((summary, row.get(6)?, row.get(7)?, row.get(8)?))
-}
-
-/// Jobs that are stored as running, with their attempts, in the order of the queue.
-pub(super) fn running_jobs(connection: &Connection) -> Result<Vec<(String, u32)>> {
-    let mut query = connection
-        .prepare_cached("select id, attempt from jobs where state = 'running' order by number")?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<std::result::Result<_, _>>()?)
+/// Jobs that are stored as running with leases that do not expire, which are those of this server, with their attempts, in the
+/// order of the queue.
+pub(super) fn running_jobs(tx: &dyn Sql) -> Result<Vec<(String, u32)>> {
+    let rows = tx.query(
+        "select id, attempt from jobs where state = 'running' and lease_until is null order by number",
+        &[],
+    )?;
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect()
 }
 
 /// Parses the name of a variant of an enum, as it is stored.

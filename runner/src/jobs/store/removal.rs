@@ -3,17 +3,14 @@
 use super::{
     CancelOutcome, Store,
     error::Result,
-    lock,
     log::{Log, timestamp},
+    sql::{Sql, values},
 };
-use rusqlite::{OptionalExtension, Transaction, params};
 use std::time::Duration;
 use time::OffsetDateTime;
 
 /// Jobs that one transaction removes, so that others do not wait long.
 const BATCH: usize = 16;
-/// Pages that are returned to the file system at once.
-const VACUUM_PAGES: u64 = 4096;
 
 /// How long ended jobs are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +42,7 @@ impl Store {
             CancelOutcome::AlreadyEnded => false,
         };
         self.change(|tx, log| remove(tx, log, id))?;
-        self.shrink()?;
+        self.0.database.shrink()?;
         Ok(RemoveOutcome::Removed { was_active })
     }
 
@@ -75,64 +72,41 @@ impl Store {
             }
         }
         if removed > 0 {
-            self.shrink()?;
+            self.0.database.shrink()?;
         }
         Ok(removed)
     }
 
     /// The size of the database without free pages, bytes.
     pub(crate) fn live_bytes(&self) -> Result<u64> {
-        let connection = self.reader();
-        let pragma = |name| -> Result<u64> {
-            let value: i64 = connection.pragma_query_value(None, name, |row| row.get(0))?;
-            Ok(value.cast_unsigned())
-        };
-        let used = pragma("page_count")?.saturating_sub(pragma("freelist_count")?);
-        Ok(used * pragma("page_size")?)
+        self.0.database.live_bytes()
     }
 
     /// Removes some of the jobs that ended before a time, the oldest first. Returns their number.
     fn remove_oldest(&self, before: &str) -> Result<usize> {
         self.change(|tx, log| {
-            let jobs: Vec<String> = tx
-                .prepare_cached(
-                    "select id from jobs where ended_at < ?1 order by ended_at, number limit ?2",
-                )?
-                .query_map(params![before, BATCH as i64], |row| row.get(0))?
-                .collect::<std::result::Result<_, _>>()?;
-            for job in &jobs {
-                remove(tx, log, job)?;
+            let rows = tx.query(
+                &format!(
+                    "select id from jobs where ended_at < ?1 order by ended_at, number limit ?2{}",
+                    tx.dialect().skip_locked
+                ),
+                values![before, BATCH],
+            )?;
+            for row in &rows {
+                remove(tx, log, &row.get::<String>(0)?)?;
             }
-            Ok(jobs.len())
+            Ok(rows.len())
         })
-    }
-
-    /// Returns free pages to the file system.
-    fn shrink(&self) -> Result<()> {
-        loop {
-            let connection = lock(&self.0.writer);
-            let free: i64 =
-                connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
-            connection.execute_batch(&format!("pragma incremental_vacuum({VACUUM_PAGES})"))?;
-            let left: i64 =
-                connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
-            // A database that could not be rewritten for it keeps its free pages.
-            if left == 0 || left == free {
-                return Ok(());
-            }
-        }
     }
 }
 
 /// Removes a job that has ended, and notifies the watchers of its log.
-fn remove(tx: &Transaction, log: &mut Log, id: &str) -> Result<()> {
-    tx.prepare_cached("delete from events where job = ?1")?
-        .execute([id])?;
-    let last: Option<i64> = tx
-        .prepare_cached("delete from jobs where id = ?1 returning last_seq")?
-        .query_row([id], |row| row.get(0))
-        .optional()?;
-    log.added
-        .extend(last.map(|seq| (id.to_owned(), seq.cast_unsigned())));
+fn remove(tx: &dyn Sql, log: &mut Log, id: &str) -> Result<()> {
+    tx.execute("delete from events where job = ?1", values![id])?;
+    let last: Option<u64> = tx.value(
+        "delete from jobs where id = ?1 returning last_seq",
+        values![id],
+    )?;
+    log.added.extend(last.map(|seq| (id.to_owned(), seq)));
     Ok(())
 }

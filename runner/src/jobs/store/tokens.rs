@@ -5,20 +5,22 @@ use super::{
     error::Result,
     log::{now, timestamp},
     queries::parse_name,
+    sql::{Row, values},
 };
 use crate::jobs::random_id;
 use clap::ValueEnum;
 use data_encoding::HEXLOWER;
-use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 use time::OffsetDateTime;
 
-/// What a token permits. Each role includes those before it.
+/// What a token permits. Each role includes those before it, except that of a worker, which no other includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
+    /// Running jobs of others with `hipward worker`, and nothing else
+    Worker,
     /// Listing the jobs of all
     Read,
     /// Running code; cancelling and deleting own jobs
@@ -28,9 +30,18 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// Whether a token with this role may send a request that needs another role.
+    pub(crate) fn permits(self, needed: Role) -> bool {
+        match needed {
+            Role::Worker => self == Role::Worker,
+            needed => self >= needed,
+        }
+    }
+
     /// Its name on the command line and in the store.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Role::Worker => "worker",
             Role::Read => "read",
             Role::Submit => "submit",
             Role::Operate => "operate",
@@ -75,13 +86,13 @@ impl Store {
             let added = tx.execute(
                 "insert into tokens (name, hash, cookie, role, created_at, expires_at)
                  values (?1, ?2, ?3, ?4, ?5, ?6) on conflict (name) do nothing",
-                params![
+                values![
                     name,
                     sha256(&secret),
                     sha256(&cookie_value(&secret)),
                     role.name(),
                     now(),
-                    expires_at
+                    &expires_at
                 ],
             )?;
             match added {
@@ -95,17 +106,20 @@ impl Store {
 
     /// Removes a token. Returns false if there is none with this name.
     pub(crate) fn remove_token(&self, name: &str) -> Result<bool> {
-        self.change(|tx, _| Ok(tx.execute("delete from tokens where name = ?1", [name])? > 0))
+        self.change(|tx, _| {
+            Ok(tx.execute("delete from tokens where name = ?1", values![name])? > 0)
+        })
     }
 
     /// All tokens, by name.
     pub(crate) fn tokens(&self) -> Result<Vec<StoredToken>> {
-        let connection = self.reader();
-        let mut query = connection.prepare_cached(
-            "select name, role, created_at, expires_at from tokens order by name",
-        )?;
-        let rows = query.query_map([], columns)?;
-        rows.map(|row| stored(row?)).collect()
+        let rows = self.read(|tx| {
+            tx.query(
+                "select name, role, created_at, expires_at from tokens order by name",
+                &[],
+            )
+        })?;
+        rows.iter().map(stored).collect()
     }
 
     /// The token with this secret.
@@ -121,11 +135,9 @@ impl Store {
     fn find_by(&self, column: &'static str, secret: &str) -> Result<Option<StoredToken>> {
         let query =
             format!("select name, role, created_at, expires_at from tokens where {column} = ?1");
-        let connection = self.reader();
-        let mut query = connection.prepare_cached(&query)?;
         // The time of the comparison depends on hashes, which a client cannot choose byte by byte.
-        let found = query.query_row([sha256(secret)], columns).optional()?;
-        found.map(stored).transpose()
+        let found = self.read(|tx| tx.first(&query, values![sha256(secret)]))?;
+        found.as_ref().map(stored).transpose()
     }
 }
 
@@ -138,17 +150,11 @@ fn sha256(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
 }
 
-type Columns = (String, String, String, Option<String>);
-
-fn columns(row: &Row) -> rusqlite::Result<Columns> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-}
-
-fn stored((name, role, created_at, expires_at): Columns) -> Result<StoredToken> {
+fn stored(row: &Row) -> Result<StoredToken> {
     Ok(StoredToken {
-        name,
-        role: parse_name(&role)?,
-        created_at,
-        expires_at,
+        name: row.get(0)?,
+        role: parse_name(&row.get::<String>(1)?)?,
+        created_at: row.get(2)?,
+        expires_at: row.get(3)?,
     })
 }

@@ -2,13 +2,16 @@
 
 mod calls;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use calls::Call;
 
-use crate::{CudaChecker, Name, Setting, Source, is_the_projects, name, names_amd};
+use crate::{
+    CudaChecker, Kind, Name, RocName, Setting, Source, before_rocm_7, hipify, is_the_projects,
+    name, names_amd,
+};
 use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
-use hipward_analyzer_core::{HandledBy, Severity};
+use hipward_analyzer_core::{HandledBy, Severity, Version};
 
 declare_rule! {
     /// ## What it does
@@ -26,6 +29,11 @@ declare_rule! {
     /// sources of a `CUDAExtension` when it builds on ROCm. One finding reports this for the whole file, and only names
     /// that PyTorch's hipify does not convert are reported individually. A source that gets these names from a header of
     /// its own project, such as `using cudaError_t = hipError_t`, is not reported.
+    ///
+    /// With `[target] libraries = "roc"` in the configuration file, the names of cuBLAS, cuSPARSE, cuSOLVER and cuRAND
+    /// become those of rocBLAS, rocSPARSE, rocSOLVER and rocRAND, and the names of cuDNN become those of MIOpen where
+    /// MIOpen has a counterpart. The arguments are changed as HIPIFY does. For ROCm before 7.0 hipBLAS's functions with
+    /// complex or mixed types get the suffix `_v2`, which these releases need for HIP's types.
     ///
     /// ## Example
     ///
@@ -55,9 +63,11 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: the HIP function does the same as the CUDA function. Symbols are wrapped in `HIP_SYMBOL`, a kernel that is
+    /// Safe: the HIP function does the same as the CUDA function. The first fix of a name also changes the name in messages,
+    /// which are string literals with spaces: `"cudaMalloc failed"`. Symbols are wrapped in `HIP_SYMBOL`, a kernel that is
     /// passed as a pointer is cast to one, `cudaMallocHost` gets its flag, and `cudaGraphInstantiate` with three
-    /// arguments becomes `hipGraphInstantiateWithFlags`. `__CUDACC__` in a condition becomes a test for either
+    /// arguments becomes `hipGraphInstantiateWithFlags`. Names of MIOpen are unsafe fixes, because MIOpen selects the
+    /// algorithms of convolutions itself and needs calls that cuDNN does not have. `__CUDACC__` in a condition becomes a test for either
     /// `__CUDACC__` or `__HIPCC__`. If HIP's function needs arguments that the call does not have, as in
     /// `hipsparseSpSM_solve`, the fix is display-only.
     ///
@@ -83,7 +93,7 @@ fn check(cx: &CudaChecker<'_>) {
     }
     let mut found = Vec::new();
     for (word, places) in cx.source.words() {
-        let Some((hip, hipify_knows)) = counterpart(word) else {
+        let Some(counterpart) = counterpart(cx, word) else {
             continue;
         };
         if is_the_projects(cx.source, word) {
@@ -94,39 +104,52 @@ fn check(cx: &CudaChecker<'_>) {
             places
                 .iter()
                 .filter(is_one)
-                .map(|at| (*at, word, hip.clone(), hipify_knows)),
+                .map(|at| (*at, word, counterpart.clone())),
         );
     }
     // C++ that only works around nvcc is not CUDA code.
-    let is_device_code = || {
-        ["__global__", "__device__", "__host__"]
-            .iter()
-            .any(|qualifier| !cx.source.places(qualifier).is_empty())
-    };
-    if found.iter().all(|(_, word, ..)| *word == "__CUDACC__") && !is_device_code() {
+    if found.iter().all(|(_, word, ..)| *word == "__CUDACC__") && !is_device_code(cx) {
         return;
     }
     found.sort_unstable_by_key(|(at, ..)| *at);
-    if cx.setting == Setting::PyTorchExtension {
+    let in_extension = cx.setting == Setting::PyTorchExtension;
+    if in_extension {
         by_hipify(cx, &found);
-        found.retain(|(.., hipify_knows)| !hipify_knows);
+        found.retain(|(.., counterpart)| !counterpart.hipify_knows);
     }
-    for (at, word, hip, _) in found {
-        let (hip, edits, by_hand) = match calls::rewrite(cx.source, at, word) {
+    let mut mentions = if in_extension {
+        HashMap::new()
+    } else {
+        mentions(cx, &found)
+    };
+    for (at, word, counterpart) in found {
+        let Counterpart { name: hip, .. } = counterpart;
+        let rewritten = match counterpart.roc_changes {
+            Some(changes) => hipify::rewrite(cx.source, at, changes)
+                .map_or(Call::ByHand(""), |edits| Call::Rewritten(None, edits)),
+            None => calls::rewrite(cx.source, at, word),
+        };
+        let (hip, edits, by_hand) = match rewritten {
             Call::Rewritten(name, edits) => (name.map_or(hip, str::to_owned), edits, None),
             Call::ByHand(hint) => (hip, Vec::new(), Some(hint)),
         };
-        let in_extension = cx.setting == Setting::PyTorchExtension;
+        let is_miopen =
+            counterpart.roc_changes.is_some() && word.to_ascii_lowercase().starts_with("cudnn");
+        let library = match counterpart.roc_changes {
+            None => "HIP",
+            Some(_) if is_miopen => "MIOpen",
+            Some(_) => "the roc libraries",
+        };
         let mut message = if in_extension {
             format!("PyTorch's hipify does not rename `{word}`; it is `{hip}` in HIP.")
         } else {
-            format!("`{word}` is `{hip}` in HIP.")
+            format!("`{word}` is `{hip}` in {library}.")
         };
         let mut title = format!("Write `{hip}`");
         if let Some(hint) = by_hand {
             message.pop();
             message.push_str(", which has different parameters.");
-            title = format!("Call `{hip}` with HIP's arguments");
+            title = format!("Call `{hip}` with its own arguments");
             if !hint.is_empty() {
                 title = format!("{title}: {hint}");
             }
@@ -139,22 +162,84 @@ fn check(cx: &CudaChecker<'_>) {
         } else if let Some(edit) = compilers_question(cx.source, at, word) {
             RawFix::safe_edits("Test for `__HIPCC__` too", vec![edit])
         } else {
-            let name = (cx.source.span(at..at + 1), hip);
-            RawFix::safe_edits(title, [vec![name], edits].concat())
+            let in_messages = mentions.get_mut(word).map(std::mem::take);
+            let in_messages = in_messages.unwrap_or_default().into_iter().map(|start| {
+                let start = start as usize;
+                (start..start + word.len(), hip.clone())
+            });
+            let edits = [
+                vec![(cx.source.span(at..at + 1), hip.clone())],
+                edits,
+                in_messages.collect(),
+            ]
+            .concat();
+            if is_miopen {
+                RawFix::unsafe_edits(title, edits)
+            } else {
+                RawFix::safe_edits(title, edits)
+            }
         };
         cx.report(&RULE, at..at + 1, message, fix);
     }
 }
 
+/// The start of the names in messages: string literals with spaces, such as `"cudaMalloc failed"`. A literal without spaces
+/// may be a key, such as the name for `dlsym`.
+fn mentions<'a>(
+    cx: &CudaChecker<'a>,
+    found: &[(u32, &'a str, Counterpart)],
+) -> HashMap<&'a str, Vec<u32>> {
+    let mut mentions: HashMap<&str, Vec<u32>> = HashMap::new();
+    for (_, word, _) in found {
+        if !matches!(*word, "cuda" | "cub" | "__CUDACC__") {
+            mentions.entry(word).or_default();
+        }
+    }
+    let source = cx.source;
+    let tokens = if mentions.is_empty() {
+        0
+    } else {
+        source.token_count()
+    };
+    for token in 0..tokens {
+        let text = source.token_text(token);
+        let is_message =
+            source.kind(token) == Kind::Text && text.starts_with('"') && text.contains(' ');
+        if !is_message || !cx.is_for_both(token) {
+            continue;
+        }
+        let literal = source.span(token..token + 1).start;
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            if bytes[at] == b'\\' {
+                at += 2;
+                continue;
+            }
+            let length = bytes[at..]
+                .iter()
+                .take_while(|byte| is_part(**byte))
+                .count();
+            let word = text.get(at..at + length).unwrap_or_default();
+            if let Some(places) = mentions.get_mut(word) {
+                places.push((literal + at) as u32);
+            }
+            at += length.max(1);
+        }
+    }
+    mentions
+}
+
 /// One finding for everything that PyTorch's hipify renames.
-fn by_hipify(cx: &CudaChecker<'_>, found: &[(u32, &str, String, bool)]) {
+fn by_hipify(cx: &CudaChecker<'_>, found: &[(u32, &str, Counterpart)]) {
     let mut seen = HashSet::new();
     let names: Vec<&str> = found
         .iter()
-        .filter(|(_, word, _, hipify_knows)| *hipify_knows && seen.insert(*word))
+        .filter(|(_, word, hip)| hip.hipify_knows && seen.insert(*word))
         .map(|(_, word, ..)| *word)
         .collect();
-    let Some((at, ..)) = found.iter().find(|(.., hipify_knows)| *hipify_knows) else {
+    let Some((at, ..)) = found.iter().find(|(.., hip)| hip.hipify_knows) else {
         return;
     };
     let examples: Vec<_> = names
@@ -180,17 +265,71 @@ fn by_hipify(cx: &CudaChecker<'_>, found: &[(u32, &str, String, bool)]) {
     );
 }
 
-/// HIP's name for a word, and whether PyTorch's hipify converts it.
-fn counterpart(word: &str) -> Option<(String, bool)> {
+/// AMD's name for a word.
+#[derive(Clone)]
+struct Counterpart {
+    name: String,
+    /// PyTorch's hipify converts the word.
+    hipify_knows: bool,
+    /// For a name of the roc libraries: the changes of a call's arguments.
+    roc_changes: Option<&'static str>,
+}
+
+fn counterpart(cx: &CudaChecker<'_>, word: &str) -> Option<Counterpart> {
+    let of_hip = |name: String, hipify_knows| Counterpart {
+        name,
+        hipify_knows,
+        roc_changes: None,
+    };
     match word {
-        "cub" => Some(("hipcub".to_owned(), true)),
+        "cub" => return Some(of_hip("hipcub".to_owned(), true)),
         // `thrust::cuda::par`.
-        "cuda" => Some(("hip".to_owned(), true)),
-        _ => match name(word)? {
-            Name::Hip { name, hipify_knows } => Some((name.into_owned(), hipify_knows)),
-            Name::Unsupported => None,
-        },
+        "cuda" => return Some(of_hip("hip".to_owned(), true)),
+        // Arithmetic of device code has no roc types.
+        "__half" | "__nv_bfloat16" if is_device_code(cx) => {}
+        _ => {
+            if let Some(RocName::Known(name, changes)) = cx.roc_name(word) {
+                return Some(Counterpart {
+                    name: name.to_owned(),
+                    hipify_knows: false,
+                    roc_changes: Some(changes),
+                });
+            }
+        }
     }
+    let Name::Hip { name, hipify_knows } = name(word)? else {
+        return None;
+    };
+    if cx.target.rocm < Version::new(7, 0)
+        && let Some(older) = before_rocm_7(word, &name)
+    {
+        return Some(of_hip(older, hipify_knows));
+    }
+    Some(of_hip(name.into_owned(), hipify_knows))
+}
+
+fn is_device_code(cx: &CudaChecker<'_>) -> bool {
+    ["__global__", "__device__", "__host__"]
+        .iter()
+        .any(|qualifier| !cx.source.places(qualifier).is_empty())
+}
+
+/// The first use of a name that has a counterpart.
+pub(super) fn first_use(cx: &CudaChecker<'_>) -> Option<u32> {
+    cx.source
+        .words()
+        .filter(|(word, _)| {
+            *word != "__CUDACC__"
+                && counterpart(cx, word).is_some()
+                && !is_the_projects(cx.source, word)
+        })
+        .filter_map(|(word, places)| {
+            places
+                .iter()
+                .copied()
+                .find(|at| cx.is_for_both(*at) && is_the_api(cx.source, word, *at))
+        })
+        .min()
 }
 
 fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {

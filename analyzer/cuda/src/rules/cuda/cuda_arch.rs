@@ -1,6 +1,9 @@
 //! HW912: branches that test `__CUDA_ARCH__` or CUDA's version.
 
-use crate::{CUDA_NUMBERS, CudaArch, CudaChecker, Setting, chains, evaluate};
+use crate::{
+    CUDA_NUMBERS, CudaArch, CudaChecker, Name, Setting, body, chains, evaluate, hip_header, name,
+    selects_cuda,
+};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
 
@@ -8,7 +11,11 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `#if` lines whose result on AMD depends on `__CUDA_ARCH__`, `CUDA_VERSION` or `CUDART_VERSION`: a branch
-    /// for newer GPUs or toolkits that is never compiled on AMD, or a test for device code that is never true.
+    /// for newer GPUs or toolkits that is never compiled on AMD, or a test for device code that is never true. A macro
+    /// for such a condition, as in `#define HAS_BF16 (__CUDA_ARCH__ >= 800)`, counts where it is tested.
+    ///
+    /// In a source without any test for AMD it also finds the first test of the project's macro for CUDA, such as
+    /// `USE_CUDA`. Findings in these branches have the severity info: AMD does not compile them.
     ///
     /// ## Why on ROCm
     ///
@@ -74,6 +81,7 @@ declare_rule! {
 
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
+    selection_of_cuda(cx);
     if CUDA_NUMBERS
         .iter()
         .all(|number| source.places(number).is_empty())
@@ -91,7 +99,15 @@ fn check(cx: &CudaChecker<'_>) {
         Severity::Warning
     };
     for (line, chain) in source.directives.iter().zip(chains(source)) {
-        let asks = |word: &str| line.clone().any(|token| source.token_text(token) == word);
+        let asks = |word: &str| {
+            line.clone().any(|token| {
+                let text = source.token_text(token);
+                // A macro for such a condition.
+                text == word
+                    || body(source, text)
+                        .is_some_and(|mut body| body.any(|it| source.token_text(it) == word))
+            })
+        };
         let name = source.directive_name(line);
         if !matches!(name, "if" | "ifdef" | "elif") {
             continue;
@@ -154,6 +170,48 @@ fn check(cx: &CudaChecker<'_>) {
             line.clone(),
             format!("`{number}` is not defined on AMD: {arch} {takes}."),
             RawFix::display_only(format!("Define the AMD case: `|| defined({who})`")),
+        );
+    }
+}
+
+/// The first test of a macro such as `USE_CUDA` around CUDA code, in a source that never tests for AMD.
+fn selection_of_cuda(cx: &CudaChecker<'_>) {
+    let source = cx.source;
+    if cx.setting == Setting::PyTorchExtension || cx.knows_amd {
+        return;
+    }
+    let selection = source.directives.iter().find_map(|line| {
+        let is_condition = matches!(source.directive_name(line), "if" | "ifdef" | "elif");
+        let token = line
+            .clone()
+            .find(|token| selects_cuda(source.token_text(*token)))?;
+        let is_it = is_condition
+            && evaluate(source, line, CudaArch::Unbuilt).amd == Some(false)
+            && cx.is_for_both(token);
+        is_it.then_some((line, token))
+    });
+    let Some((line, token)) = selection else {
+        return;
+    };
+    let has_header = source
+        .includes()
+        .any(|(header, token)| hip_header(header).is_some() && cx.is_skipped(token));
+    let is_cuda = |word: &str| matches!(name(word), Some(Name::Hip { .. }));
+    let has_name = || {
+        source
+            .words()
+            .any(|(word, places)| is_cuda(word) && places.iter().any(|at| cx.is_skipped(*at)))
+    };
+    if has_header || has_name() {
+        cx.report(
+            &RULE,
+            line.clone(),
+            format!(
+                "`{}` selects CUDA code, and no branch is for AMD: {} compiles none of it.",
+                source.token_text(token),
+                cx.target.arch.name()
+            ),
+            RawFix::display_only("Add a branch for AMD, and a macro of the build that selects it"),
         );
     }
 }

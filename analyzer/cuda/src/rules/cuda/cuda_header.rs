@@ -1,6 +1,7 @@
 //! HW902: CUDA headers.
 
-use crate::{CudaChecker, Setting, hip_header};
+use super::cuda_api;
+use crate::{CudaChecker, Setting, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::position::newline;
 use hipward_analyzer_core::{HandledBy, Severity};
@@ -8,8 +9,8 @@ use hipward_analyzer_core::{HandledBy, Severity};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds CUDA headers that have another name in HIP, and sources that launch kernels without including any: nvcc
-    /// includes `cuda_runtime.h` implicitly, a HIP compiler does not include HIP's header.
+    /// Finds CUDA headers that have another name in HIP, and sources that define or launch kernels or call CUDA's API
+    /// without including any: nvcc includes `cuda_runtime.h` implicitly, a HIP compiler does not include HIP's header.
     ///
     /// ## Why on ROCm
     ///
@@ -60,13 +61,13 @@ fn check(cx: &CudaChecker<'_>) {
         .includes()
         .filter(|(_, token)| cx.is_for_both(*token))
         .map(|(header, _)| header)
-        .filter(|header| hip_header(header).is_none())
+        .filter(|header| cx.amd_header(header).is_none())
         .collect();
     for line in &source.directives {
         let Some((header, token)) = source.included(line) else {
             continue;
         };
-        let Some(hip) = hip_header(header) else {
+        let Some(hip) = cx.amd_header(header) else {
             continue;
         };
         if !cx.is_for_both(token) {
@@ -88,7 +89,13 @@ fn check(cx: &CudaChecker<'_>) {
             (message, fix)
         } else {
             present.push(hip);
-            let edits = vec![(source.span(token..token + 1), format!("<{hip}>"))];
+            // The same delimiters.
+            let include = if source.token_text(token).starts_with('"') {
+                format!("\"{hip}\"")
+            } else {
+                format!("<{hip}>")
+            };
+            let edits = vec![(source.span(token..token + 1), include)];
             (
                 format!("`{header}` is `{hip}` in HIP."),
                 RawFix::safe_edits(format!("Include `{hip}`"), edits),
@@ -104,23 +111,49 @@ fn check(cx: &CudaChecker<'_>) {
     }
 }
 
-/// Launches without a header that declares the runtime. A header of the project may declare it.
+/// Uses of HIP without a header that declares the runtime. A header of the project may declare it.
 fn without_header(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let own = source.includes().any(|(header, _)| {
         // C++ standard headers have no extension.
-        header.contains('.') && hip_header(header).is_none() && !WITHOUT_RUNTIME.contains(&header)
+        header.contains('.')
+            && cx.amd_header(header).is_none()
+            && !WITHOUT_RUNTIME.contains(&header)
+            && !header.starts_with("hip")
+            && !header.starts_with("roc")
+            && !header.starts_with("miopen/")
     });
-    let Some(launch) = source
-        .launches()
-        .map(|launch| launch.name)
-        .find(|name| cx.is_for_both(*name))
-    else {
-        return;
-    };
     if own {
         return;
     }
+    let is_amd = |header: &str| {
+        cx.amd_header(header).is_some_and(|hip| !hip.is_empty())
+            || header.starts_with("hip")
+            || header.starts_with("roc")
+            || header.starts_with("miopen/")
+    };
+    let first = |word: &str| {
+        let mut places = source.places(word).iter().copied();
+        places.find(|at| cx.is_for_both(*at))
+    };
+    let launch = source
+        .launches()
+        .map(|launch| launch.name)
+        .find(|name| cx.is_for_both(*name))
+        .or_else(|| first("hipLaunchKernelGGL"));
+    // A header may rely on what is included before it, and a source for the runtime compiler needs no header.
+    let is_whole = !cx.is_fragment && !is_guarded(source) && source.includes().next().is_some();
+    let kernel = || is_whole.then(|| first("__global__")).flatten();
+    // The libraries' headers declare the runtime's functions.
+    let call = || {
+        let has_library = source.includes().any(|(header, _)| is_amd(header));
+        (is_whole && !has_library)
+            .then(|| cuda_api::first_use(cx))
+            .flatten()
+    };
+    let Some(launch) = launch.or_else(kernel).or_else(call) else {
+        return;
+    };
     // Before the first include, otherwise before the first line of code, after the leading comment of the file.
     let first = source
         .includes()
@@ -137,6 +170,22 @@ fn without_header(cx: &CudaChecker<'_>) {
         "nvcc includes `cuda_runtime.h` implicitly; a HIP compiler needs `hip/hip_runtime.h`.",
         RawFix::safe_edits("Include `hip/hip_runtime.h`", vec![(at..at, include)]),
     );
+}
+
+/// True for a header: `#pragma once`, or an include guard.
+fn is_guarded(source: &Source<'_>) -> bool {
+    let mut lines = source.directives.iter();
+    lines.next().is_some_and(|first| {
+        let name = source.token_text(first.start + 2);
+        match source.directive_name(first) {
+            "pragma" => name == "once",
+            "ifndef" => lines.next().is_some_and(|second| {
+                source.directive_name(second) == "define"
+                    && source.token_text(second.start + 2) == name
+            }),
+            _ => false,
+        }
+    })
 }
 
 /// Headers that do not declare the runtime: C headers, and the helpers of CUDA's samples that many projects contain.

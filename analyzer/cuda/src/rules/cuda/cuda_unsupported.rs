@@ -1,6 +1,6 @@
 //! HW903: CUDA names without a HIP equivalent.
 
-use crate::{CudaChecker, Name, is_the_projects, name};
+use crate::{CudaChecker, Name, RocName, is_the_projects, name};
 use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
@@ -53,19 +53,31 @@ declare_rule! {
 }
 
 fn check(cx: &CudaChecker<'_>) {
+    let is_in_miopen = |word: &str| match cx.roc_name(word) {
+        Some(RocName::Unsupported) => Some(false),
+        Some(RocName::Known(..)) => Some(true),
+        None => None,
+    };
     let mut found: Vec<_> = cx
         .source
         .words()
-        .filter(|(word, _)| name(word) == Some(Name::Unsupported))
+        .filter(|(word, _)| match is_in_miopen(word) {
+            Some(known) => !known,
+            None => name(word) == Some(Name::Unsupported),
+        })
         .filter(|(word, _)| !is_the_projects(cx.source, word))
         .flat_map(|(word, _)| cx.uses(word).map(move |at| (at, word)))
         .collect();
     found.sort_unstable();
     for (at, word) in found {
+        let library = match is_in_miopen(word) {
+            Some(_) => "MIOpen",
+            None => "HIP",
+        };
         cx.report(
             &RULE,
             at..at + 1,
-            format!("HIP has no equivalent of `{word}`."),
+            format!("{library} has no equivalent of `{word}`."),
             RawFix::display_only("Guard it with `#ifndef USE_ROCM` and write AMD's path"),
         );
     }

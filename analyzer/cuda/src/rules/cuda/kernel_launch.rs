@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::{CudaChecker, Setting};
+use crate::{CudaChecker, Setting, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
@@ -39,7 +39,7 @@ declare_rule! {
     /// __global__ void scale(T* x, T by);
     ///
     /// void run(float* x, hipStream_t stream) {
-    ///     hipLaunchKernelGGL((scale<float, 4>), dim3(2, 2), dim3(256), 0, stream, x, max(1.0f, 2.0f));
+    ///     hipLaunchKernelGGL(HIP_KERNEL_NAME(scale<float, 4>), dim3(2, 2), dim3(256), 0, stream, x, max(1.0f, 2.0f));
     /// }
     /// ```
     ///
@@ -74,18 +74,30 @@ fn check(cx: &CudaChecker<'_>) {
             continue;
         }
         let kernel = source.slice(launch.name..launch.configuration.start);
-        let mut call = format!("hipLaunchKernelGGL({},", as_one(kernel));
-        // The text between the parts stays: line breaks, comments.
+        let has_arguments = kernel.contains('<')
+            || is_template(source, launch.name)
+            || (launch.name + 1 == launch.configuration.start
+                && defines_template_arguments(source, launch.name));
+        let kernel = if has_arguments {
+            format!("HIP_KERNEL_NAME({})", kernel.trim_end())
+        } else {
+            kernel.trim_end().to_owned()
+        };
+        let mut call = format!("hipLaunchKernelGGL({kernel},");
+        // Line breaks and comments between the parts stay.
         let between = |from: u32, to: u32| {
             let (from, to) = (source.span(from..from + 1), source.span(to..to + 1));
             source.text.get(from.end..to.start).unwrap_or_default()
         };
         let mut last = launch.configuration.start;
         for (index, part) in parts.iter().enumerate() {
-            match between(last, part.start) {
-                "" => call.push(' '),
-                gap => call.push_str(gap),
-            }
+            let gap = between(last, part.start);
+            let is_plain = gap.chars().all(|c| matches!(c, ' ' | '\t' | ','));
+            call.push_str(match (is_plain, index) {
+                (true, 0) => " ",
+                (true, _) => ", ",
+                (false, _) => gap,
+            });
             let text = source.slice(part.clone());
             if index < 2 && !text.starts_with("dim3(") {
                 call.push_str("dim3(");
@@ -115,7 +127,9 @@ fn check(cx: &CudaChecker<'_>) {
         if launch.arguments.len() > 2 && !parted {
             call.push(' ');
         }
-        call.push_str(arguments);
+        if !arguments.trim().is_empty() {
+            call.push_str(arguments);
+        }
         call.push(')');
         let whole = source.span(launch.name..launch.arguments.end);
         cx.report(
@@ -127,9 +141,52 @@ fn check(cx: &CudaChecker<'_>) {
     }
 }
 
-/// In parentheses if the macro would otherwise treat it as several arguments.
+/// True if the source declares the kernel at `name` as a template: `template <typename T> __global__ void name(…)`.
+fn is_template(source: &Source<'_>, name: u32) -> bool {
+    /// An upper limit for the tokens between `template` and the name, and for the declarations of a name.
+    const MAX: u32 = 60;
+    source
+        .places(source.token_text(name))
+        .iter()
+        .take(MAX as usize)
+        .filter(|at| source.token_text(**at + 1) == "(")
+        .any(|at| {
+            let mut words = (at.saturating_sub(MAX)..*at).rev();
+            let mut is_kernel = false;
+            words
+                .by_ref()
+                .map(|token| source.token_text(token))
+                .take_while(|text| !matches!(*text, ";" | "}" | "{"))
+                .any(|text| {
+                    is_kernel |= text == "__global__";
+                    is_kernel && text == "template"
+                })
+        })
+}
+
+/// True if the word at `name` is a macro for a kernel with template arguments: `#define KERNEL scale<float, 4>`.
+fn defines_template_arguments(source: &Source<'_>, name: u32) -> bool {
+    /// An upper limit for the tokens of such a macro.
+    const MAX: u32 = 60;
+    source
+        .definition(source.token_text(name))
+        .is_some_and(|(line, at)| {
+            (at + 1..line.end.min(at + MAX)).any(|token| source.token_text(token) == "<")
+        })
+}
+
+/// In parentheses if the macro would otherwise treat it as several arguments: at a comma outside of parentheses.
 fn as_one(text: &str) -> Cow<'_, str> {
-    if text.contains(',') && !text.starts_with("dim3(") {
+    let mut depth = 0_i32;
+    let has_comma = text.chars().any(|c| {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        c == ',' && depth <= 0
+    });
+    if has_comma {
         Cow::Owned(format!("({text})"))
     } else {
         Cow::Borrowed(text)

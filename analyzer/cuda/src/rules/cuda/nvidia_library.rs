@@ -14,6 +14,9 @@ declare_rule! {
     /// AMD has a library for most of these tasks, with a different interface. Composable Kernel is the equivalent of
     /// CUTLASS for MFMA, MIOpen has the convolutions of cuDNN, and MIGraphX compiles graphs as TensorRT does.
     ///
+    /// With `[target] libraries = "roc"` in the configuration file, `cuda-api` converts the names of cuDNN that MIOpen has
+    /// under another name, and `cuda-unsupported` reports the others.
+    ///
     /// ## Example
     ///
     /// ```cuda
@@ -95,6 +98,10 @@ fn check(cx: &CudaChecker<'_>) {
         let Some((_, name, amd)) = library else {
             continue;
         };
+        // Converted to AMD's header by `cuda-header`.
+        if cx.amd_header(header).is_some() {
+            continue;
+        }
         if !cx.is_for_both(token) || seen.contains(name) {
             continue;
         }

@@ -232,10 +232,56 @@ fn lane(cx: &CudaChecker<'_>, number: u32) {
         source.reads(*at, &["=", "=", "0"])
             && matches!(source.before(*at, 1), ")" | "32" | "31" | "0x1f")
     });
+    if takes_rest && is_lane_bit(source, number) {
+        return report_lane(cx, number.saturating_sub(2), number);
+    }
     let begin = number.saturating_sub(4);
     if takes_rest && compared && source.reads(begin, &["threadIdx", ".", "x"]) {
         report_lane(cx, begin, number);
     }
+}
+
+/// `__popc(ballot & ((1u << (threadIdx.x & 31)) - 1))`: the bit of a lane in a mask. In a set of bits, whose words are
+/// numbered with `/ 32` or `>> 5`, any number is right.
+fn is_lane_bit(source: &Source<'_>, number: u32) -> bool {
+    /// An upper limit for the tokens of a statement before and after the number.
+    const MAX: u32 = 40;
+    let operator = number.saturating_sub(1);
+    let open = (number.saturating_sub(6)..operator)
+        .rev()
+        .find(|at| source.token_text(*at) == "(");
+    let Some(open) = open.filter(|open| {
+        let operand = *open + 1..operator;
+        let is_thread = operand.clone().any(|at| {
+            means_thread(source.token_text(at)) || source.token_text(at).contains("lane")
+        });
+        is_thread
+            && source.token_text(number + 1) == ")"
+            && source.before(*open, 1) == "<"
+            && source.before(*open, 2) == "<"
+            && source
+                .before(*open, 3)
+                .trim_end_matches(['u', 'U', 'l', 'L'])
+                == "1"
+    }) else {
+        return false;
+    };
+    let ends = |at: &u32| !matches!(source.token_text(*at), ";" | "{" | "}" | "");
+    let statement = (open.saturating_sub(MAX)..open)
+        .rev()
+        .take_while(ends)
+        .chain((open..open + MAX).take_while(ends));
+    let (mut has_mask, mut is_set) = (false, false);
+    for at in statement {
+        let text = source.token_text(at);
+        let lower = text.to_ascii_lowercase();
+        has_mask |= ["ballot", "mask", "popc", "ffs", "shfl"]
+            .iter()
+            .any(|part| lower.contains(part));
+        is_set |= (text == "32" && source.before(at, 1) == "/")
+            || (text == "5" && source.before(at, 1) == ">");
+    }
+    has_mask && !is_set
 }
 
 fn report_lane(cx: &CudaChecker<'_>, from: u32, number: u32) {

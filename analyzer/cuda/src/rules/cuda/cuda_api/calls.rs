@@ -129,9 +129,10 @@ fn wrap(span: std::ops::Range<usize>, before: &str, edits: &mut Vec<Replacement>
     edits.push((span.end..span.end, ")".to_owned()));
 }
 
-/// `kernel`, `kernel<float, 4>` and `ns::kernel`: CUDA accepts it as a kernel, but it is not a C pointer.
+/// `kernel`, `&kernel`, `kernel<float, 4>` and `ns::kernel`: CUDA accepts it as a kernel, but it is not a C pointer.
 fn is_a_name(source: &Source<'_>, argument: &Tokens) -> bool {
     let text = source.slice(argument.clone());
+    let text = text.strip_prefix('&').unwrap_or(text);
     argument.len() < MAX_TOKENS && !text.contains(['(', '&', '*']) && !text.contains("_cast")
 }
 

@@ -1,15 +1,15 @@
 //! The tables, and the migrations from older versions of them.
 
-use super::StoreError;
+use crate::jobs::store::StoreError;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::time::Duration;
 
 /// The statements that lead from each version to the next, the first from an empty database to version 1. Released entries
 /// never change: a change of the tables is a new entry. Each runs in one transaction, together with the new version number.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /// The version that this program reads and writes.
-pub(super) const VERSION: usize = MIGRATIONS.len();
+pub(in crate::jobs::store) const VERSION: usize = MIGRATIONS.len();
 
 const VERSION_1: &str = "
 create table jobs (
@@ -60,9 +60,37 @@ create table tokens (
 ) strict;
 ";
 
+/// Adds the hashes of approved code.
+const VERSION_3: &str = "
+create table approvals (
+    number      integer primary key autoincrement,
+    code_sha256 text not null unique,
+    approved_at text not null,
+    approved_by text
+) strict;
+create index jobs_by_code on jobs (code_sha256);
+";
+
+/// Adds leases that expire, and hosts that have joined.
+const VERSION_4: &str = "
+alter table jobs add column lease_until real;
+alter table jobs add column received integer not null default 0;
+alter table jobs add column holder text;
+
+create table hosts (
+    name         text primary key,
+    token        text not null,
+    capabilities text not null,
+    seen_at      real not null
+) strict;
+";
+
 // The columns of `jobs`: `number` is the order of the queue. `attempt` counts leases and fences off earlier ones. `begun` is the
 // last attempt whose code ran. `crashes` counts how often the server ended meanwhile. `owner` is the name of the token that
-// submitted the job, and null for the operator's own token. Rows of `events` are only added, and removed together with their job.
+// submitted the job, and null for the operator's own token. `lease_until` is when the lease of a running job expires, seconds
+// since 1970, and null for a lease that ends with the server. `received` counts the events of the current attempt. `holder` is
+// the name of the token whose host has the lease, empty for the operator's, and null for this server. Rows of `events` are only
+// added, and removed together with their job.
 
 /// Configures a connection that may write. Fails if the database is newer than this program, before it changes anything.
 pub(super) fn configure(connection: &Connection) -> Result<(), StoreError> {

@@ -1,11 +1,10 @@
 //! Copies of the database: `hipward backup` and `hipward restore`.
 
 use super::{
-    StoreError,
-    error::Result,
     open::{database, lock_folder, mark_created},
     schema,
 };
+use crate::jobs::store::error::{Result, StoreError};
 use rusqlite::{Connection, OpenFlags};
 use std::{
     fs::{self, File},

@@ -1,14 +1,17 @@
 //! Opens the store of a data folder: the lock, the connections, and the check that its database is there.
 
-use super::{Inner, Store, StoreError, error::Result, schema};
+use super::{Sqlite, schema};
+use crate::jobs::store::{
+    Store,
+    error::{Result, StoreError},
+};
 use rusqlite::Connection;
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{Read, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, atomic::AtomicUsize},
+    sync::{Arc, Mutex, atomic::AtomicUsize},
 };
-use tokio::sync::watch;
 
 /// The name of the database in a data folder.
 const DATABASE: &str = "jobs.sqlite";
@@ -61,16 +64,13 @@ impl Store {
             connection.pragma_update(None, "query_only", true)?;
             Ok(Mutex::new(connection))
         });
-        Ok(Store(Arc::new(Inner {
+        let database = Sqlite {
             writer: Mutex::new(writer),
             readers: readers.collect::<Result<_>>()?,
             next_reader: AtomicUsize::new(0),
-            damage: OnceLock::new(),
-            watchers: Mutex::default(),
-            counters: Mutex::default(),
-            queue: watch::Sender::new(0),
             _lock: lock,
-        })))
+        };
+        Ok(Store::on(Box::new(database), Arc::default()))
     }
 }
 
@@ -84,7 +84,7 @@ fn marker(data: &Path) -> PathBuf {
 }
 
 /// Locks a data folder, and creates it if it does not exist.
-pub(super) fn lock_folder(data: &Path) -> Result<File> {
+pub(crate) fn lock_folder(data: &Path) -> Result<File> {
     let file = |path: PathBuf| move |source| StoreError::File { path, source };
     fs::create_dir_all(data).map_err(file(data.to_owned()))?;
     let path = marker(data);

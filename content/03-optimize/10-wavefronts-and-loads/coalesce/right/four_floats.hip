@@ -1,0 +1,16 @@
+#include <hip/hip_runtime.h>
+
+// sums[row]: the sum of 1024 numbers, by one wavefront. Each of its 64 lanes adds 16 numbers.
+extern "C" __global__ void row_sums(const float* x, float* sums) {
+  const float* row = x + blockIdx.x * 1024;
+  const int lane = threadIdx.x;
+  float sum = 0;
+  // hole: loads
+  for (int i = 0; i < 4; ++i) {
+    const float* four = row + (i * 64 + lane) * 4;
+    sum += four[0] + four[1] + four[2] + four[3];
+  }
+  // end: loads
+  for (int distance = 32; distance > 0; distance /= 2) sum += __shfl_xor(sum, distance);
+  if (lane == 0) sums[blockIdx.x] = sum;
+}

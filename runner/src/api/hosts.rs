@@ -1,0 +1,438 @@
+//! Hosts that `hipward worker` joins to this server: they report what they can run, lease jobs, and send the events of these jobs.
+//! A host has a token with the role `worker`, which permits nothing else, and reaches only the jobs that it has leased.
+
+use super::{
+    App,
+    access_control::Identity,
+    jobs::check_json,
+    problem::{ApiError, ApiResult},
+};
+use crate::jobs::{
+    AppendRequest, FreeDevice, HandBackRequest, LEASE_TIME, Lease, LeasedJob, RenewRequest, Role,
+    Runner, StoreError, WaitRequest,
+};
+use axum::{
+    Json,
+    body::{Body, to_bytes},
+    extract::{FromRequestParts, Path, State},
+    http::{HeaderMap, StatusCode, request::Parts},
+    response::{IntoResponse, Response},
+};
+use hipward_protocol::{Capabilities, Device, EventBody, Variant};
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// Maximum size of a request. All lines of a job's harness are at most 4 MiB, and its output is less.
+const BODY_BYTES: usize = 16 * 1024 * 1024;
+/// The longest time for which a host may wait for a job.
+const MAX_WAIT: Duration = Duration::from_secs(20);
+/// Maximum length of a host's name.
+const NAME_CHARACTERS: usize = 64;
+
+/// What can run jobs: this server, and the hosts that have joined it.
+pub(super) struct Fleet {
+    /// All devices.
+    pub(super) devices: Vec<Device>,
+    /// The variants that at least one of them has.
+    pub(super) variants: Vec<Variant>,
+    /// The hosts that have joined, without this server.
+    hosts: Vec<Capabilities>,
+}
+
+impl Fleet {
+    /// What can run jobs at present.
+    pub(super) async fn now(app: &App, runner: &Runner) -> Result<Fleet, StoreError> {
+        let hosts = app.store.with(|store| store.hosts()).await?;
+        let mut devices = runner.devices();
+        let mut variants = runner.variants().to_vec();
+        for host in &hosts {
+            devices.extend(host.devices.iter().cloned());
+            for variant in &host.variants {
+                if !variants.iter().any(|known| known.id == variant.id) {
+                    variants.push(variant.clone());
+                }
+            }
+        }
+        Ok(Fleet {
+            devices,
+            variants,
+            hosts,
+        })
+    }
+
+    /// Whether hosts have joined.
+    pub(super) fn has_hosts(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// What this server and its hosts can run.
+    pub(super) fn capabilities(self, runner: &Runner) -> Capabilities {
+        let own = runner.capabilities();
+        let Some(first) = self.hosts.into_iter().next() else {
+            return own;
+        };
+        // The limits of jobs are those of the host that runs them.
+        let base = if own.ready { own } else { first };
+        Capabilities {
+            devices: self.devices,
+            variants: self.variants,
+            ..base
+        }
+    }
+}
+
+/// What this server and its hosts can run; only what the server itself can run if the database cannot be read.
+pub(super) async fn capabilities(app: &App) -> Capabilities {
+    let runner = app.runner.settled().await;
+    match Fleet::now(app, &runner).await {
+        Ok(fleet) => fleet.capabilities(&runner),
+        Err(error) => {
+            tracing::error!("cannot list the hosts: {error}");
+            runner.capabilities()
+        }
+    }
+}
+
+/// Report what a host can run.
+///
+/// A host is listed for a minute after each report.
+#[utoipa::path(
+    put,
+    path = "/api/v1/hosts/{name}",
+    params(("name" = String, Path, description = "The name of the host.")),
+    request_body = Capabilities,
+    responses(ApiError, (status = 204, description = "Stored.")),
+    security((), ("token" = []))
+)]
+pub(crate) async fn report(
+    State(app): State<App>,
+    headers: HeaderMap,
+    HostName(name): HostName,
+    body: Body,
+) -> ApiResult<StatusCode> {
+    let holder = holder(&app, &headers).await?;
+    let capabilities: Capabilities = parse(&app, &headers, body).await?;
+    for device in &capabilities.devices {
+        check_device(&name, device)?;
+    }
+    let is_free = app
+        .store
+        .with(move |store| store.host_seen(&name, &holder, &capabilities))
+        .await?;
+    if !is_free {
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "host-name-taken",
+            "The name of the host is taken",
+            "A host with another token has joined with this name.",
+            "Choose another name with --name.",
+        ));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Wait until a job can be leased for a device.
+#[utoipa::path(
+    post,
+    path = "/api/v1/leases/wait",
+    request_body = WaitRequest,
+    responses(
+        ApiError,
+        (status = 200, description = "A job waits for this device."),
+        (status = 204, description = "There is no job for this device.")
+    ),
+    security((), ("token" = []))
+)]
+pub(crate) async fn wait(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<StatusCode> {
+    holder(&app, &headers).await?;
+    let WaitRequest { free, wait_s } = parse(&app, &headers, body).await?;
+    check_free(&free)?;
+    let wait = Duration::try_from_secs_f64(wait_s).unwrap_or_default();
+    let deadline = Instant::now() + wait.min(MAX_WAIT);
+    let mut queue = app.store.watch_queue();
+    let mut shutdown = app.shutdown.clone();
+    loop {
+        queue.mark_unchanged();
+        let (device, unassigned) = (free.device.id.clone(), free.unassigned);
+        let has_work = app
+            .store
+            .with(move |store| store.has_work(&device, unassigned));
+        if has_work.await? {
+            return Ok(StatusCode::OK);
+        }
+        tokio::select! {
+            _ = queue.changed() => {}
+            () = sleep_until(deadline) => return Ok(StatusCode::NO_CONTENT),
+            () = shutdown.requested() => return Ok(StatusCode::NO_CONTENT),
+        }
+    }
+}
+
+/// Lease a job for a device.
+///
+/// The lease expires unless it is renewed.
+#[utoipa::path(
+    post,
+    path = "/api/v1/leases",
+    request_body = FreeDevice,
+    responses(
+        ApiError,
+        (status = 200, description = "The job.", body = LeasedJob),
+        (status = 204, description = "There is no job for this device.")
+    ),
+    security((), ("token" = []))
+)]
+pub(crate) async fn claim(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    let holder = holder(&app, &headers).await?;
+    let free: FreeDevice = parse(&app, &headers, body).await?;
+    check_free(&free)?;
+    let FreeDevice {
+        device, unassigned, ..
+    } = free;
+    let id = device.id.clone();
+    let claimed = app
+        .store
+        .with(move |store| store.claim_for(&device, unassigned, Some(LEASE_TIME), Some(&holder)));
+    let Some(lease) = claimed.await? else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    tracing::info!(job = lease.job, attempt = lease.attempt, "leased to {id}");
+    Ok(Json(LeasedJob::from(lease)).into_response())
+}
+
+/// Add events to a leased job.
+#[utoipa::path(
+    post,
+    path = "/api/v1/leases/{job}/{attempt}/events",
+    params(
+        ("job" = String, Path, description = "The job's id."),
+        ("attempt" = u32, Path, description = "The attempt.")
+    ),
+    request_body = AppendRequest,
+    responses(
+        ApiError,
+        (status = 204, description = "Stored."),
+        (status = 409, description = "The lease has ended.", content_type = "application/problem+json", body = hipward_protocol::Problem)
+    ),
+    security((), ("token" = []))
+)]
+pub(crate) async fn append(
+    State(app): State<App>,
+    headers: HeaderMap,
+    LeaseId(lease): LeaseId,
+    body: Body,
+) -> ApiResult<StatusCode> {
+    let holder = holder(&app, &headers).await?;
+    let AppendRequest { after, events } = parse(&app, &headers, body).await?;
+    if events.iter().any(|event| !may_come_from_host(event)) {
+        return Err(ApiError::bad_request(
+            "event-not-permitted",
+            "A host cannot send this event",
+            "Events of the kinds awaiting_approval, approved, queued, leased and cancelled come from the server.",
+            "Send the events of the job that the host runs.",
+        ));
+    }
+    on_lease(&app, holder, lease, move |store, lease| {
+        store.append_after(lease, after, &events)
+    })
+    .await
+}
+
+/// Renew a lease.
+#[utoipa::path(
+    put,
+    path = "/api/v1/leases/{job}/{attempt}",
+    params(
+        ("job" = String, Path, description = "The job's id."),
+        ("attempt" = u32, Path, description = "The attempt.")
+    ),
+    request_body = RenewRequest,
+    responses(
+        ApiError,
+        (status = 204, description = "Renewed."),
+        (status = 409, description = "The lease has ended.", content_type = "application/problem+json", body = hipward_protocol::Problem)
+    ),
+    security((), ("token" = []))
+)]
+pub(crate) async fn renew(
+    State(app): State<App>,
+    headers: HeaderMap,
+    LeaseId(lease): LeaseId,
+    body: Body,
+) -> ApiResult<StatusCode> {
+    let holder = holder(&app, &headers).await?;
+    let RenewRequest { begun } = parse(&app, &headers, body).await?;
+    on_lease(&app, holder, lease, move |store, lease| {
+        if begun {
+            store.mark_begun(lease)?;
+        }
+        store.renew(lease, Some(LEASE_TIME))
+    })
+    .await
+}
+
+/// Return a leased job to the queue.
+#[utoipa::path(
+    post,
+    path = "/api/v1/leases/{job}/{attempt}/hand-back",
+    params(
+        ("job" = String, Path, description = "The job's id."),
+        ("attempt" = u32, Path, description = "The attempt.")
+    ),
+    request_body = HandBackRequest,
+    responses(
+        ApiError,
+        (status = 204, description = "The job waits again."),
+        (status = 409, description = "The lease has ended.", content_type = "application/problem+json", body = hipward_protocol::Problem)
+    ),
+    security((), ("token" = []))
+)]
+pub(crate) async fn hand_back(
+    State(app): State<App>,
+    headers: HeaderMap,
+    LeaseId(lease): LeaseId,
+    body: Body,
+) -> ApiResult<StatusCode> {
+    let holder = holder(&app, &headers).await?;
+    let HandBackRequest { reason } = parse(&app, &headers, body).await?;
+    on_lease(&app, holder, lease, move |store, lease| {
+        store.requeue(lease, &reason)
+    })
+    .await
+}
+
+/// Whether an event is one of those that a host adds to the log of its job.
+fn may_come_from_host(event: &EventBody) -> bool {
+    !matches!(
+        event,
+        EventBody::AwaitingApproval
+            | EventBody::Approved
+            | EventBody::Queued { .. }
+            | EventBody::Leased { .. }
+            | EventBody::Cancelled
+    )
+}
+
+/// The name under which the leases of a request's token are stored.
+async fn holder(app: &App, headers: &HeaderMap) -> ApiResult<String> {
+    let identity: Identity = app.access.authorize(headers, Role::Worker).await?;
+    // The operator's own token has no name, and other names are not empty.
+    Ok(identity.name.unwrap_or_default())
+}
+
+/// Calls the store for a lease, if the token that sent the request has it.
+async fn on_lease(
+    app: &App,
+    holder: String,
+    (job, attempt): (String, u32),
+    call: impl FnOnce(&crate::jobs::Store, &Lease) -> Result<(), StoreError> + Send + 'static,
+) -> ApiResult<StatusCode> {
+    let result = app
+        .store
+        .with(move |store| call(store, &store.lease_of(&job, attempt, &holder)?))
+        .await;
+    match result {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(StoreError::Fenced) => Err(lease_ended()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn lease_ended() -> ApiError {
+    ApiError::new(
+        StatusCode::CONFLICT,
+        "lease-ended",
+        "The lease has ended",
+        "The job was cancelled or has ended, or another attempt has it.",
+        "Stop running the job.",
+    )
+}
+
+/// The job and the attempt in a request's path. A lease that cannot exist is answered like one that has ended.
+pub(crate) struct LeaseId((String, u32));
+
+impl<S: Send + Sync> FromRequestParts<S> for LeaseId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(lease)) => Ok(LeaseId(lease)),
+            Err(_) => Err(lease_ended()),
+        }
+    }
+}
+
+/// The name of a host in a request's path.
+pub(crate) struct HostName(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for HostName {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        let name = name.map_or_else(|_| String::new(), |Path(name)| name);
+        check_name(&name)?;
+        Ok(HostName(name))
+    }
+}
+
+/// Reads a JSON body.
+async fn parse<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body) -> ApiResult<T> {
+    check_json(headers)?;
+    let bytes = timeout(app.body_timeout, to_bytes(body, BODY_BYTES)).await;
+    let invalid = |detail: String| {
+        ApiError::bad_request(
+            "invalid-body",
+            "The body is invalid",
+            detail,
+            "Use a `hipward worker` of the server's version.",
+        )
+    };
+    let bytes = bytes
+        .map_err(|_| invalid("The body was not received in time.".to_owned()))?
+        .map_err(|error| invalid(format!("{error}.")))?;
+    serde_json::from_slice(&bytes).map_err(|error| invalid(format!("{error}.")))
+}
+
+/// Checks the name of a host, which is a part of its devices' ids.
+fn check_name(name: &str) -> ApiResult<()> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(is_plain) {
+        return Err(ApiError::bad_request(
+            "invalid-host-name",
+            "The name of the host is invalid",
+            format!("{name:?} is not a name of a host."),
+            "Use up to 64 letters, digits, and - _ .",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the name of a host and its device.
+fn check_free(free: &FreeDevice) -> ApiResult<()> {
+    check_name(&free.host)?;
+    check_device(&free.host, &free.device)
+}
+
+/// Checks that a device belongs to the host.
+fn check_device(host: &str, device: &Device) -> ApiResult<()> {
+    let id = device.id.strip_prefix(host);
+    if id.is_some_and(|id| id.len() > 1 && id.starts_with('/')) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(
+        "invalid-device",
+        "The device is not one of the host",
+        format!("{:?} does not begin with {host}/.", device.id),
+        "Use a `hipward worker` of the server's version.",
+    ))
+}

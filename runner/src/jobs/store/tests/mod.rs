@@ -1,0 +1,616 @@
+//! Tests of the store that pass on every database, and for each database those of its own. A suite of functions gets a
+//! [`Server`], which opens a store on an empty database, and again after the store was dropped.
+
+mod approval;
+mod postgres;
+mod sqlite;
+
+use self::approval::{
+    author_can_withdraw_a_job_that_waits_for_approval,
+    job_waits_for_approval_and_the_same_code_runs_without_it_afterwards,
+    jobs_that_wait_for_approval_are_limited_and_do_not_fill_the_queue,
+    pending_job_is_compared_with_the_code_that_was_approved_last,
+    rejected_job_fails_with_the_reason_and_its_code_stays_unapproved,
+};
+use super::*;
+use hipward_protocol::{FailureCode, JobView, LogStream, Vendor};
+
+/// A database for one test.
+trait Server {
+    /// Opens the store. The one that was opened before must have been dropped.
+    fn open(&self) -> Store;
+}
+
+/// The suite: one `#[test]` per function on SQLite, and the list `SUITE` for PostgreSQL.
+macro_rules! suite {
+    ($($name:ident),* $(,)?) => {
+        const SUITE: &[(&str, fn(&dyn Server))] = &[$((stringify!($name), $name)),*];
+
+        mod on_sqlite {
+            $(
+                #[test]
+                fn $name() {
+                    super::$name(&super::sqlite::Folder::new());
+                }
+            )*
+        }
+    };
+}
+
+suite! {
+    queue_is_first_in_first_out_and_positions_are_current,
+    job_for_another_device_is_not_claimed_and_does_not_block,
+    only_the_current_attempt_may_write_and_nothing_follows_the_final_event,
+    batch_with_events_after_the_final_one_is_rejected,
+    cancelling_twice_has_no_effect_and_the_worker_is_fenced_off,
+    job_fails_after_two_server_crashes_and_queued_jobs_stay,
+    watchers_are_notified_after_events_are_stored,
+    only_server_crashes_during_running_code_count,
+    lost_jobs_are_queued_again_and_others_keep_running,
+    full_queue_rejects_jobs,
+    one_token_cannot_fill_the_queue,
+    changes_of_a_long_queue_write_one_event_each,
+    removed_job_leaves_nothing_and_fences_its_worker,
+    retention_by_age_removes_only_jobs_that_ended_before,
+    found_tokens_have_their_role_and_names_are_unique,
+    listed_jobs_have_their_verdict,
+    repeated_appends_are_stored_once,
+    lease_that_is_not_renewed_expires,
+    renewal_of_a_lease_that_has_ended_is_refused,
+    lease_of_a_host_belongs_to_its_token,
+    null_characters_are_accepted,
+    job_waits_for_approval_and_the_same_code_runs_without_it_afterwards,
+    rejected_job_fails_with_the_reason_and_its_code_stays_unapproved,
+    pending_job_is_compared_with_the_code_that_was_approved_last,
+    jobs_that_wait_for_approval_are_limited_and_do_not_fill_the_queue,
+    author_can_withdraw_a_job_that_waits_for_approval,
+}
+
+fn cpu() -> Device {
+    Device {
+        id: "cpu".to_owned(),
+        name: "A processor".to_owned(),
+        vendor: Vendor::Cpu,
+        arch: "x86_64".to_owned(),
+        memory_bytes: 1,
+        current_job: None,
+    }
+}
+
+fn job() -> NewJob {
+    NewJob {
+        code: "x = 1".to_owned(),
+        code_sha256: "00".to_owned(),
+        title: None,
+        variants: vec![VariantId::EAGER],
+        device: None,
+        owner: None,
+        needs_approval: false,
+    }
+}
+
+fn remark(text: &str) -> EventBody {
+    EventBody::Log {
+        stream: LogStream::Runner,
+        text: text.to_owned(),
+    }
+}
+
+/// Changes the database as no method of the store does.
+fn execute(store: &Store, statement: &str) {
+    let executed = store.change(|tx, _| tx.execute(statement, &[]));
+    executed.expect("is written");
+}
+
+fn view(store: &Store, id: &str) -> JobView {
+    let events = store.events_after(id, 0, 1000).expect("readable");
+    let expected: Vec<u64> = (1..=events.len() as u64).collect();
+    let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(seqs, expected, "sequence numbers have no gaps");
+    JobView::from_events(&events)
+}
+
+/// A job that has ended.
+fn ended(store: &Store, text: &str) -> String {
+    let id = store.submit(&job(), 10_000).expect("queued").id;
+    let lease = store.claim(&cpu(), true).expect("works").expect("waits");
+    store
+        .append(&lease, &[remark(text), EventBody::Done])
+        .expect("is current");
+    id
+}
+
+fn queue_is_first_in_first_out_and_positions_are_current(server: &dyn Server) {
+    let store = server.open();
+    let ids: Vec<String> = (0..3)
+        .map(|_| store.submit(&job(), 10_000).expect("queued").id)
+        .collect();
+    let position = |id: &str| store.position(id).expect("readable");
+    assert_eq!(position(&ids[2]), Some(2));
+
+    let lease = store
+        .claim(&cpu(), true)
+        .expect("works")
+        .expect("a job waits");
+    assert_eq!(lease.job, ids[0]);
+    assert_eq!(position(&ids[2]), Some(1));
+    assert_eq!(position(&ids[0]), None);
+
+    assert_eq!(
+        store.cancel(&ids[1]).expect("works"),
+        CancelOutcome::Cancelled
+    );
+    assert_eq!(position(&ids[2]), Some(0));
+    assert_eq!(view(&store, &ids[2]).last_seq, 1, "nothing is stored of it");
+}
+
+fn job_for_another_device_is_not_claimed_and_does_not_block(server: &dyn Server) {
+    let store = server.open();
+    let for_gpu = NewJob {
+        device: Some("cuda:0".to_owned()),
+        ..job()
+    };
+    store.submit(&for_gpu, 10_000).expect("queued");
+    assert!(store.claim(&cpu(), true).expect("works").is_none());
+    let for_any = store.submit(&job(), 10_000).expect("queued").id;
+    assert!(store.claim(&cpu(), false).expect("works").is_none());
+    let lease = store.claim(&cpu(), true).expect("works");
+    assert_eq!(lease.map(|lease| lease.job), Some(for_any));
+    let for_cpu = NewJob {
+        device: Some("cpu".to_owned()),
+        ..job()
+    };
+    let id = store.submit(&for_cpu, 10_000).expect("queued").id;
+    assert_eq!(view(&store, &id).position, 0);
+}
+
+fn only_the_current_attempt_may_write_and_nothing_follows_the_final_event(server: &dyn Server) {
+    let store = server.open();
+    store.submit(&job(), 10_000).expect("queued");
+    let first = store
+        .claim(&cpu(), true)
+        .expect("works")
+        .expect("a job waits");
+    store
+        .requeue(&first, "the runner was stopped")
+        .expect("works");
+    let second = store
+        .claim(&cpu(), true)
+        .expect("works")
+        .expect("it waits again");
+    assert_eq!(second.attempt, 2);
+
+    let stale = store.append(&first, &[remark("late")]);
+    assert!(matches!(stale, Err(StoreError::Fenced)), "{stale:?}");
+    store
+        .append(&second, &[EventBody::Done])
+        .expect("is current");
+    let after_end = store.append(&second, &[remark("late")]);
+    assert!(
+        matches!(after_end, Err(StoreError::Fenced)),
+        "{after_end:?}"
+    );
+    assert_eq!(view(&store, &second.job).state, JobState::Done);
+}
+
+fn batch_with_events_after_the_final_one_is_rejected(server: &dyn Server) {
+    let store = server.open();
+    store.submit(&job(), 10_000).expect("queued");
+    let lease = store
+        .claim(&cpu(), true)
+        .expect("works")
+        .expect("a job waits");
+    let result = store.append(&lease, &[remark("a"), EventBody::Done, remark("b")]);
+    assert!(matches!(result, Err(StoreError::Fenced)), "{result:?}");
+    assert_eq!(view(&store, &lease.job).state, JobState::Running);
+}
+
+fn cancelling_twice_has_no_effect_and_the_worker_is_fenced_off(server: &dyn Server) {
+    let store = server.open();
+    let id = store.submit(&job(), 10_000).expect("queued").id;
+    let lease = store
+        .claim(&cpu(), true)
+        .expect("works")
+        .expect("a job waits");
+    assert_eq!(store.cancel(&id).expect("works"), CancelOutcome::Cancelled);
+    assert_eq!(
+        store.cancel(&id).expect("works"),
+        CancelOutcome::AlreadyEnded
+    );
+    assert_eq!(
+        store.cancel("unknown").expect("works"),
+        CancelOutcome::NotFound
+    );
+    let late = store.append(&lease, &[EventBody::Done]);
+    assert!(matches!(late, Err(StoreError::Fenced)), "{late:?}");
+    assert_eq!(view(&store, &id).state, JobState::Cancelled);
+}
+
+fn job_fails_after_two_server_crashes_and_queued_jobs_stay(server: &dyn Server) {
+    let store = server.open();
+    let dying = store.submit(&job(), 10_000).expect("queued").id;
+    let waiting = store.submit(&job(), 10_000).expect("queued").id;
+    let mut store = Some(store);
+    for attempt in 1..=2 {
+        let open = store.take().expect("open");
+        let lease = open.claim(&cpu(), true).expect("works").expect("waits");
+        assert_eq!(
+            (lease.job.as_str(), lease.attempt),
+            (dying.as_str(), attempt)
+        );
+        open.mark_begun(&lease).expect("is current");
+        drop(open);
+        let reopened = server.open();
+        let recovered = reopened.recover().expect("works");
+        assert_eq!(recovered.queued, usize::from(attempt == 1));
+        assert_eq!(recovered.failed, usize::from(attempt == 2));
+        store = Some(reopened);
+    }
+    let store = store.expect("open");
+    let failed = view(&store, &dying);
+    assert_eq!(failed.state, JobState::Failed);
+    let why = failed.failure.expect("it says why");
+    assert_eq!(why.code, FailureCode::Interrupted);
+    let summary = store.summary(&dying).expect("readable").expect("is there");
+    assert_eq!(summary.failure, Some(why), "the summary says the same");
+    let next = store.claim(&cpu(), true).expect("works").expect("waits");
+    assert_eq!(next.job, waiting);
+}
+
+fn watchers_are_notified_after_events_are_stored(server: &dyn Server) {
+    let store = server.open();
+    let id = store.submit(&job(), 10_000).expect("queued").id;
+    let mut signal = store.watch(&id);
+    store
+        .claim(&cpu(), true)
+        .expect("works")
+        .expect("a job waits");
+    assert!(signal.has_changed().expect("the store lives"));
+    let seq = *signal.borrow_and_update();
+    let events = store.events_after(&id, seq - 1, 10).expect("readable");
+    assert!(matches!(events[0].body, EventBody::Leased { .. }));
+}
+
+fn only_server_crashes_during_running_code_count(server: &dyn Server) {
+    let store = server.open();
+    let id = store.submit(&job(), 10).expect("queued").id;
+    let lease = |store: &Store| {
+        let lease = store.claim(&cpu(), true).expect("works");
+        lease.expect("the job waits again")
+    };
+    for _ in 0..3 {
+        let lease = lease(&store);
+        store.mark_begun(&lease).expect("is current");
+        store
+            .requeue(&lease, "the server stops")
+            .expect("is current");
+    }
+    let mut store = store;
+    for _ in 0..3 {
+        // Leased, and never begun.
+        lease(&store);
+        drop(store);
+        store = server.open();
+        assert_eq!(store.recover().expect("works").queued, 1);
+    }
+    for failed in [0, 1] {
+        store.mark_begun(&lease(&store)).expect("is current");
+        drop(store);
+        store = server.open();
+        assert_eq!(store.recover().expect("works").failed, failed);
+    }
+    let why = view(&store, &id).failure.expect("it says why");
+    assert!(why.message.starts_with("It was tried 2 times"), "{why:?}");
+}
+
+fn lost_jobs_are_queued_again_and_others_keep_running(server: &dyn Server) {
+    let store = server.open();
+    for _ in 0..2 {
+        store.submit(&job(), 10).expect("queued");
+    }
+    let lost = store.claim(&cpu(), true).expect("works").expect("waits");
+    let runs = store.claim(&cpu(), true).expect("works").expect("waits");
+    let recovered = store.recover_all_but(std::slice::from_ref(&runs.job), "it was lost");
+    assert_eq!(recovered.expect("works").queued, 1);
+    assert_eq!(store.running().expect("readable"), [runs.job]);
+    assert_eq!(
+        view(&store, &lost.job).requeue_reason.as_deref(),
+        Some("it was lost")
+    );
+}
+
+fn full_queue_rejects_jobs(server: &dyn Server) {
+    let store = server.open();
+    store.submit(&job(), 1).expect("queued");
+    let refused = store.submit(&job(), 1);
+    assert!(
+        matches!(refused, Err(StoreError::QueueFull { waiting: 1 })),
+        "{refused:?}"
+    );
+    store.claim(&cpu(), true).expect("works").expect("waits");
+    store.submit(&job(), 1).expect("there is room again");
+}
+
+fn one_token_cannot_fill_the_queue(server: &dyn Server) {
+    let store = server.open();
+    let limits = QueueLimits {
+        total: 5,
+        per_owner: 2,
+    };
+    let of = |owner: &str| NewJob {
+        owner: Some(owner.to_owned()),
+        ..job()
+    };
+    for _ in 0..2 {
+        store.submit(&of("ann"), limits).expect("queued");
+    }
+    let refused = store.submit(&of("ann"), limits);
+    assert!(
+        matches!(refused, Err(StoreError::OwnerQueueFull { waiting: 2 })),
+        "{refused:?}"
+    );
+    store.submit(&of("bob"), limits).expect("has its own limit");
+    for _ in 0..2 {
+        store
+            .submit(&job(), limits)
+            .expect("the operator has no own limit");
+    }
+    let refused = store.submit(&of("bob"), limits);
+    assert!(
+        matches!(refused, Err(StoreError::QueueFull { waiting: 5 })),
+        "{refused:?}"
+    );
+}
+
+fn changes_of_a_long_queue_write_one_event_each(server: &dyn Server) {
+    const WAITING: usize = 5000;
+    let store = server.open();
+    execute(
+        &store,
+        &format!(
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < {WAITING})
+             insert into jobs (id, code, code_sha256, variants, state, created_at)
+             select 'job-' || i, 'x', '00', '[\"eager\"]', 'queued', '' from n"
+        ),
+    );
+    let events = |store: &Store| -> usize {
+        let counted = store.read(|tx| tx.one("select count(*) from events", &[]));
+        counted.expect("readable")
+    };
+    let begin = std::time::Instant::now();
+    for n in 0..20 {
+        let before = events(&store);
+        let submitted = store.submit(&job(), 10_000).expect("queued");
+        assert_eq!(submitted.position, Some(WAITING - n));
+        store.claim(&cpu(), true).expect("works").expect("waits");
+        let last = format!("job-{}", WAITING - n);
+        assert_eq!(
+            store.cancel(&last).expect("works"),
+            CancelOutcome::Cancelled
+        );
+        assert_eq!(events(&store) - before, 3);
+    }
+    // Storing the positions took 27 seconds for one submission.
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+}
+
+fn removed_job_leaves_nothing_and_fences_its_worker(server: &dyn Server) {
+    let store = server.open();
+    let done = ended(&store, "done");
+    let running = store.submit(&job(), 10).expect("queued").id;
+    let lease = store.claim(&cpu(), true).expect("works").expect("waits");
+    let mut signal = store.watch(&running);
+    for (id, was_active) in [(&done, false), (&running, true)] {
+        let removed = store.remove(id).expect("works");
+        assert_eq!(removed, RemoveOutcome::Removed { was_active });
+        assert!(store.summary(id).expect("readable").is_none());
+        assert!(store.events_after(id, 0, 10).expect("readable").is_empty());
+        assert_eq!(store.remove(id).expect("works"), RemoveOutcome::NotFound);
+    }
+    assert!(signal.has_changed().expect("the store lives"));
+    signal.mark_unchanged();
+    for late in [
+        store.append(&lease, &[EventBody::Done]),
+        store.mark_begun(&lease),
+        store.requeue(&lease, "late"),
+    ] {
+        assert!(matches!(late, Err(StoreError::Fenced)), "{late:?}");
+    }
+}
+
+fn retention_by_age_removes_only_jobs_that_ended_before(server: &dyn Server) {
+    let store = server.open();
+    let [old, new] = ["old", "new"].map(|text| ended(&store, text));
+    let waiting = store.submit(&job(), 10).expect("queued").id;
+    execute(
+        &store,
+        &format!(
+            "update jobs set ended_at = '2020-01-01T00:00:00.000Z', created_at = '2020' where id = '{old}'"
+        ),
+    );
+    let retention = Retention {
+        max_age: Some(std::time::Duration::from_secs(3600)),
+        max_bytes: None,
+    };
+    assert_eq!(store.purge(retention).expect("works"), 1);
+    let left = |id: &str| store.summary(id).expect("readable").is_some();
+    assert_eq!(
+        [left(&old), left(&new), left(&waiting)],
+        [false, true, true]
+    );
+    assert_eq!(store.purge(retention).expect("works"), 0);
+}
+
+fn found_tokens_have_their_role_and_names_are_unique(server: &dyn Server) {
+    let store = server.open();
+    let secret = store.add_token("ann", Role::Submit, None).expect("is new");
+    let again = store.add_token("ann", Role::Read, None);
+    assert!(
+        matches!(again, Err(StoreError::TokenExists { .. })),
+        "{again:?}"
+    );
+    let found = store
+        .find_token(&secret)
+        .expect("readable")
+        .expect("is there");
+    assert_eq!((found.name.as_str(), found.role), ("ann", Role::Submit));
+    let cookie = cookie_value(&secret);
+    assert_eq!(
+        store.find_token_by_cookie(&cookie).expect("readable"),
+        Some(found)
+    );
+    assert_eq!(store.find_token(&cookie).expect("readable"), None);
+    assert_eq!(store.tokens().expect("readable").len(), 1);
+    assert!(store.remove_token("ann").expect("works"));
+    assert!(!store.remove_token("ann").expect("works"));
+    assert_eq!(store.find_token(&secret).expect("readable"), None);
+}
+
+fn listed_jobs_have_their_verdict(server: &dyn Server) {
+    let store = server.open();
+    let id = store.submit(&job(), 10).expect("queued").id;
+    let lease = store.claim(&cpu(), true).expect("works").expect("waits");
+    let verdict: EventBody = serde_json::from_value(serde_json::json!({
+        "type": "verdict", "summary": "It is faster.", "comparisons": []
+    }))
+    .expect("a verdict");
+    store
+        .append(&lease, &[verdict, EventBody::Done])
+        .expect("is current");
+    let waiting = store.submit(&job(), 10).expect("queued").id;
+    let listed = store.newest(10).expect("readable");
+    let headlines: Vec<(&str, Option<&str>)> = listed
+        .iter()
+        .map(|listed| (listed.job.id.as_str(), listed.headline.as_deref()))
+        .collect();
+    assert_eq!(
+        headlines,
+        [
+            (waiting.as_str(), None),
+            (id.as_str(), Some("It is faster."))
+        ]
+    );
+    let mut counts = store.counts().expect("readable");
+    counts.sort_by_key(|(state, _)| state.is_final());
+    assert_eq!(counts, [(JobState::Queued, 1), (JobState::Done, 1)]);
+    let metrics = store.queue_metrics().expect("readable");
+    assert!((0.0..60.0).contains(&metrics.oldest_seconds), "{metrics:?}");
+    assert_eq!(metrics.started, 1);
+    store.check().expect("can be written");
+}
+
+fn repeated_appends_are_stored_once(server: &dyn Server) {
+    let store = server.open();
+    let id = store.submit(&job(), 10).expect("queued").id;
+    let lease = store.claim(&cpu(), true).expect("works").expect("waits");
+    let [a, b, c] = ["a", "b", "c"].map(remark);
+    let append = |after, bodies: &[EventBody]| store.append_after(&lease, after, bodies);
+    append(0, &[a.clone(), b.clone()]).expect("is current");
+    append(0, &[a.clone(), b.clone()]).expect("is repeated");
+    // The answer was lost, and another event is sent with the first ones.
+    append(0, &[a, b, c]).expect("is repeated");
+    append(3, &[EventBody::Done]).expect("is current");
+    let events = store.events_after(&id, 2, 10).expect("readable");
+    let texts: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::Log { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts, ["a", "b", "c"]);
+    assert_eq!(view(&store, &id).state, JobState::Done);
+}
+
+fn lease_that_is_not_renewed_expires(server: &dyn Server) {
+    let store = server.open();
+    let ids: Vec<String> = (0..3)
+        .map(|_| store.submit(&job(), 10).expect("queued").id)
+        .collect();
+    let lease = |valid| {
+        let lease = store.claim_for(&cpu(), true, valid, None).expect("works");
+        lease.expect("a job waits")
+    };
+    let own = lease(None);
+    let renewed = lease(Some(Duration::ZERO));
+    let lost = lease(Some(Duration::ZERO));
+    let hour = Some(Duration::from_secs(3600));
+    store.renew(&renewed, hour).expect("is current");
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(store.expired().expect("readable"), 1);
+    assert_eq!(store.running().expect("readable"), [own.job]);
+    assert_eq!(
+        store.end_expired("it stopped").expect("works"),
+        [lost.job.as_str()]
+    );
+    assert_eq!(store.expired().expect("readable"), 0);
+    assert_eq!(
+        view(&store, &ids[2]).requeue_reason.as_deref(),
+        Some("it stopped")
+    );
+    let late = store.append_after(&lost, 0, &[EventBody::Done]);
+    assert!(matches!(late, Err(StoreError::Fenced)), "{late:?}");
+    let again = lease(hour);
+    assert_eq!((again.job, again.attempt), (lost.job, 2));
+}
+
+fn renewal_of_a_lease_that_has_ended_is_refused(server: &dyn Server) {
+    let store = server.open();
+    for valid in [None, Some(Duration::from_secs(60))] {
+        let id = store.submit(&job(), 10).expect("queued").id;
+        let lease = store.claim_for(&cpu(), true, valid, None).expect("works");
+        let lease = lease.expect("a job waits");
+        store.renew(&lease, valid).expect("is current");
+        store.cancel(&id).expect("works");
+        let refused = store.renew(&lease, valid);
+        assert!(matches!(refused, Err(StoreError::Fenced)), "{refused:?}");
+    }
+}
+
+fn lease_of_a_host_belongs_to_its_token(server: &dyn Server) {
+    let store = server.open();
+    let capabilities: hipward_protocol::Capabilities = serde_json::from_value(serde_json::json!({
+        "version": "1", "ready": true, "devices": [], "isolation": {"level": "files", "mechanisms": []},
+        "wall_limit_s": 1, "memory_limit_bytes": 1, "code_limit_bytes": 1
+    }))
+    .expect("capabilities");
+    let seen = |token| {
+        store
+            .host_seen("gpu1", token, &capabilities)
+            .expect("works")
+    };
+    assert!(seen("ann") && seen("ann"));
+    assert!(!seen("bob"), "the name is taken");
+    let hosts = store.hosts().expect("readable");
+    assert_eq!(hosts, std::slice::from_ref(&capabilities));
+
+    let id = store.submit(&job(), 10).expect("queued").id;
+    let hour = Some(Duration::from_secs(3600));
+    let lease = store.claim_for(&cpu(), true, hour, Some("ann"));
+    let lease = lease.expect("works").expect("a job waits");
+    let of = |attempt, holder| store.lease_of(&id, attempt, holder);
+    assert_eq!(of(1, "ann").expect("is current").job, lease.job);
+    for refused in [of(1, "bob"), of(1, ""), of(2, "ann")] {
+        assert!(matches!(refused, Err(StoreError::Fenced)), "{refused:?}");
+    }
+    store.requeue(&lease, "the host stops").expect("is current");
+    store.claim(&cpu(), true).expect("works").expect("waits");
+    let ended = of(1, "ann");
+    assert!(matches!(ended, Err(StoreError::Fenced)), "{ended:?}");
+}
+
+fn null_characters_are_accepted(server: &dyn Server) {
+    let store = server.open();
+    assert!(store.summary("\0").expect("readable").is_none());
+    let strange = NewJob {
+        code: "x = '\0'".to_owned(),
+        title: Some("\0".to_owned()),
+        ..job()
+    };
+    let id = store.submit(&strange, 10).expect("queued").id;
+    let lease = store.claim(&cpu(), true).expect("works").expect("waits");
+    let events = [remark("a\0b"), EventBody::Done];
+    store.append(&lease, &events).expect("is current");
+    let stored = store.events_after(&id, 2, 10).expect("readable");
+    assert_eq!(stored[0].body, events[0]);
+}

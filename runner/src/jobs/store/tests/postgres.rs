@@ -1,0 +1,138 @@
+//! The suite on PostgreSQL, and tests of what only a shared database does. One server for all of them, because its start takes
+//! longer than a test.
+
+#[path = "../../../../tests/support/postgres.rs"]
+mod server;
+
+use self::server::PostgresServer;
+use super::*;
+use std::{
+    thread::{self, sleep},
+    time::Instant,
+};
+
+/// A database on a server.
+struct Database(String);
+
+impl Server for Database {
+    fn open(&self) -> Store {
+        Store::connect(&self.0).expect("the server runs")
+    }
+}
+
+#[test]
+fn suite_passes_on_postgresql() {
+    let server = PostgresServer::start();
+    for (number, (name, test)) in SUITE.iter().enumerate() {
+        eprintln!("{name}");
+        test(&Database(server.database(&format!("test_{number}"))));
+    }
+}
+
+#[test]
+fn shared_database_serves_several_servers() {
+    let mut server = PostgresServer::start();
+    changes_of_another_server_are_signalled(&server.database("signals"));
+    two_servers_lease_no_job_twice(&server.database("claims"));
+    newer_schema_is_refused(&server.database("newer"));
+    let url = server.database("outage");
+    lost_database_is_reported_and_used_again(&mut server, &url);
+}
+
+#[test]
+fn required_encryption_is_refused() {
+    let refused = Store::connect("postgres://hipward@127.0.0.1:1/jobs?sslmode=require");
+    let error = refused.expect_err("is refused").to_string();
+    assert!(
+        error.contains("sslmode=require is not supported"),
+        "{error}"
+    );
+}
+
+fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !reached() {
+        assert!(begin.elapsed().as_secs() < 60, "{what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn changes_of_another_server_are_signalled(url: &str) {
+    let [here, there] = [(), ()].map(|()| Store::connect(url).expect("the server runs"));
+    let id = here.submit(&job(), 10).expect("queued").id;
+    let mut signal = there.watch(&id);
+    let mut queue = there.watch_queue();
+    signal.mark_unchanged();
+    let lease = here.claim(&cpu(), true).expect("works").expect("waits");
+    here.append(&lease, &[EventBody::Done]).expect("is current");
+    wait_until("the job's log has changed", || {
+        signal.has_changed().expect("the store lives")
+    });
+    wait_until("the queue has changed", || {
+        queue.has_changed().expect("the store lives")
+    });
+    queue.mark_unchanged();
+    assert_eq!(view(&there, &id).state, JobState::Done);
+}
+
+fn two_servers_lease_no_job_twice(url: &str) {
+    const JOBS: usize = 60;
+    let stores = [(), (), ()].map(|()| Store::connect(url).expect("the server runs"));
+    for _ in 0..JOBS {
+        stores[0].submit(&job(), 1000).expect("queued");
+    }
+    let workers: Vec<_> = stores
+        .iter()
+        .cycle()
+        .take(6)
+        .cloned()
+        .map(|store| {
+            thread::spawn(move || {
+                let mut leased = Vec::new();
+                while let Some(lease) = store.claim(&cpu(), true).expect("works") {
+                    store
+                        .append(&lease, &[remark("runs"), EventBody::Done])
+                        .expect("is current");
+                    leased.push(lease.job);
+                }
+                leased
+            })
+        })
+        .collect();
+    let mut leased: Vec<String> = workers
+        .into_iter()
+        .flat_map(|worker| worker.join().expect("does not panic"))
+        .collect();
+    leased.sort();
+    leased.dedup();
+    assert_eq!(leased.len(), JOBS);
+    for id in &leased {
+        assert_eq!(view(&stores[0], id).state, JobState::Done);
+    }
+}
+
+fn newer_schema_is_refused(url: &str) {
+    let store = Store::connect(url).expect("the server runs");
+    execute(&store, "update meta set value = '999' where key = 'schema'");
+    let error = Store::connect(url).expect_err("is newer");
+    assert!(error.to_string().contains("schema 999"), "{error}");
+}
+
+fn lost_database_is_reported_and_used_again(server: &mut PostgresServer, url: &str) {
+    let store = Store::connect(url).expect("the server runs");
+    let id = store.submit(&job(), 10).expect("queued").id;
+    let lease = store.claim(&cpu(), true).expect("works").expect("waits");
+    server.kill();
+    let lost = store.append_after(&lease, 0, &[remark("a")]);
+    assert!(
+        matches!(lost, Err(StoreError::Unreachable { .. })),
+        "{lost:?}"
+    );
+    assert!(Store::connect(url).is_err());
+    server.restart();
+    wait_until("the database answers", || store.check().is_ok());
+    store
+        .append_after(&lease, 0, &[remark("a"), EventBody::Done])
+        .expect("is current");
+    assert_eq!(view(&store, &id).state, JobState::Done);
+}
