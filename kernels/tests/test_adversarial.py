@@ -17,7 +17,10 @@ from test_harness import Outcome, run, snippet
 import hipward_kernels.harness.job  # noqa: F401 - what a job's process has imported
 from hipward_kernels.harness import contract
 from hipward_kernels.harness.model_seals import ModelSeals
+from hipward_kernels.harness.object_seals import ObjectSeals
+from hipward_kernels.harness.race import Entrant
 from hipward_kernels.harness.tamper import Seals
+from hipward_kernels.harness.timing import HostClock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,6 +141,7 @@ def test_result_in_the_memory_of_an_input_is_rejected(tmp_path: Path) -> None:
         ("(x - x).mean() + self.weight.exp() + 0 * x.sum()", {}, ["Model's results for different inputs are the same"]),
         ("x + self.weight", {"inputs": "[torch.ones(4, 16)]"}, ["get_inputs() returns the same values each time"]),
         ("x + self.weight", {}, []),
+        ("x + 1e-7 * torch.tanh(x)", {}, ["Model's result is the same as its input"]),
         # What is drawn does depend on the seed, and on nothing else.
         ("torch.rand(16) + self.weight", {}, ["Model's results for different inputs are the same"]),
     ],
@@ -302,6 +306,74 @@ def slow(*_):
 def cheat():
 """
 
+IN_A_TIMED_CALL = """
+        frame = sys._getframe(1)
+        while frame is not None:
+            names = frame.f_locals
+            if "times" in names and names.get("after") is not None:
+                {does}
+            frame = frame.f_back
+        return super().forward(x)"""
+
+IN_MEMORY = {
+    # The list of the samples, found in a frame.
+    "samples": (
+        IN_A_TIMED_CALL.format(does="names['times'][:] = [ms / 3 if ms > 3 else ms for ms in names['times']]"),
+        "its samples do not contain its work",
+    ),
+    # Which result will be compared is not known before the call, so garbage is found.
+    "decision": (
+        IN_A_TIMED_CALL.format(
+            does="""if getattr(names["after"].__self__, "looked_at", None) != names["index"]:
+                    return torch.ones_like(x)"""
+        ),
+        "returned output 0 of other inputs, or changed it, in a timed call",
+    ),
+    # Computes when the harness reads it, after the clock has stopped.
+    "list": ("return Later(lambda: Model.forward(self, x))", "returned its outputs in a Later; Model does not"),
+}
+LATER = """
+import sys
+class Later(list):
+    def __init__(self, work):
+        self.work = work
+    def __iter__(self):
+        return iter([self.work()])
+"""
+
+
+@pytest.mark.parametrize(("body", "says"), IN_MEMORY.values(), ids=IN_MEMORY)
+def test_forged_samples_and_results_of_timed_calls_are_rejected(tmp_path: Path, body: str, says: str) -> None:
+    slow = "(time.sleep(0.004), x + self.weight)[1]"
+    job = run(snippet(slow, new=LATER + NEW.format(body=body)), "model-new", directory=tmp_path, cap=1.0)
+    (reason,) = [line["reason"] for line in job.of("precision", "model-new") if not line["passed"]]
+    assert says in reason
+    assert job.lines[-1] == {"type": "finished"}
+
+
+def test_changing_an_object_of_the_timing_fails_the_job(tmp_path: Path) -> None:
+    does = """
+    lines = next(o for o in gc.get_objects() if type(o).__name__ == "Lines")
+    write = lines.samples
+    lines.samples = lambda variant, round_, ms: write(variant, round_, [each / 3 for each in ms])
+"""
+    job = run(snippet(new=LATE + does), "model-new", directory=tmp_path)
+    assert job.error["code"] == "tampered"
+    assert "replaced the attribute samples of the harness's Lines, so measurements" in job.error["message"]
+
+
+def test_changes_of_the_objects_of_the_timing_are_detected() -> None:
+    clock, entrant = HostClock(), Entrant(torch.neg, 0.1)
+    seals = ObjectSeals(clock, entrant)
+    clock.samples(torch.neg, [[torch.ones(2)]])
+    assert seals.broken() is None
+    object.__setattr__(entrant, "call", torch.abs)
+    assert seals.broken() == "the attribute call of the harness's Entrant"
+    seals = ObjectSeals(clock)
+    clock.__class__ = type("Fast", (HostClock,), {})
+    assert seals.broken() == "the harness's HostClock"
+
+
 CHANGES_OF_MODEL = {
     "m.register_forward_pre_hook(slow)": "what runs before or after Model, with a hook",
     "hook = torch.nn.modules.module.register_module_forward_pre_hook(slow)": (
@@ -361,20 +433,10 @@ def test_model_that_changes_itself_is_measured(tmp_path: Path) -> None:
     assert job.lines[-1] == {"type": "finished"}
 
 
-EAGER_SLOWED = """
-    race = next((o for o in gc.get_objects() if type(o).__name__ == "Race"), None)
-    if race is None:
-        turns[0] = 0
-        return
-    entrant = race._variants["eager"]
-    call = entrant.call
-    object.__setattr__(entrant, "call", lambda *args: (slow(), call(*args))[1])
-"""
-
-
 def test_slower_eager_than_in_a_process_without_modelnew_is_marked(tmp_path: Path) -> None:
-    """No record of objects covers the harness's own; the second process does not have what changed them."""
-    job = run(snippet(new=LATE + EAGER_SLOWED), "model-new", directory=tmp_path, cap=2.0)
+    """No record covers the snippet's data; the second process does not have what changed them."""
+    slowed = snippet("(pause and slow(), x + self.weight)[1]", top="pause = []", new=LATE + "    pause.append(1)")
+    job = run(slowed, "model-new", directory=tmp_path, cap=2.0)
     (warning,) = [line["text"] for line in job.of("warning") if "process that never ran ModelNew" in line["text"]]
     assert "no speed-up over eager is reliable" in warning
     honest = run(snippet(new="class ModelNew(Model):\n    pass"), "model-new", directory=tmp_path)

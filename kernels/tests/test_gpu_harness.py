@@ -128,6 +128,30 @@ def test_replacing_timer_events_has_no_effect(tmp_path: Path) -> None:
     assert job(tmp_path, code)[-1]["code"] == "tampered"
 
 
+def test_work_before_the_start_of_the_sample_is_rejected(tmp_path: Path) -> None:
+    """The event that starts a sample is recorded again when the work is done."""
+    again = """import sys
+        y = super().forward(x)
+        frame = sys._getframe(1)
+        while frame is not None:
+            names = frame.f_locals
+            if "start" in names and "stream" in names and "events" in names:
+                names["start"].record(names["stream"])
+            frame = frame.f_back
+        return y"""
+    lines = job(tmp_path, again, rows=8192)
+    reasons = [line["reason"] for line in lines if line["type"] == "precision" and not line["passed"]]
+    assert [("its samples do not contain its work" in reason) for reason in reasons] == [True], lines
+    assert lines[-1] == {"type": "finished"}
+
+
+def test_leaving_another_stream_current_fails_the_job(tmp_path: Path) -> None:
+    left = "torch.cuda.set_stream(torch.cuda.Stream()); return super().forward(x)"
+    error = job(tmp_path, left)[-1]
+    assert error["code"] == "tampered"
+    assert "current stream" in error["message"]
+
+
 def test_processes_train_together_over_nccl(tmp_path: Path) -> None:
     """One process a GPU; with one GPU, one process, which still goes through the collectives."""
     command = [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={min(torch.cuda.device_count(), 2)}"]

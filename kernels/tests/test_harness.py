@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from hipward_kernels.harness.deadline import Deadline
+from hipward_kernels.harness.job import sampling_s
 from hipward_kernels.harness.variants import VARIANTS
 
 ROOT = Path(__file__).parent.parent
@@ -416,3 +418,21 @@ def test_slow_preparation_is_skipped_and_other_variants_are_measured(tmp_path: P
     assert job.lines[-1] == {"type": "finished"}
     assert job.reason("model-new") == "Left out: the job's time limit of 20 s was near."
     assert {line["variant"] for line in job.of("sampled")} == {"eager", "eager-control"}
+
+
+def test_rejection_names_tf32_in_convolutions_as_the_cause(tmp_path: Path) -> None:
+    rounds = "class ModelNew(Model):\n    def forward(self, x):\n        return super().forward(x) + {}"
+    told = []
+    for error in ("1e-3 * torch.backends.cudnn.allow_tf32", "1e-3"):
+        job = run(snippet(new=rounds.format(error)), "model-new", directory=tmp_path)
+        told.append("It passes without TF32 in convolutions" in job.reason("model-new"))
+        assert job.lines[-1] == {"type": "finished"}
+    assert told == [True, False]
+
+
+@pytest.mark.parametrize(("passed_s", "seconds"), [(5.0, 30.0), (50.0, 20.0 / 1.5), (90.0, 12.0)])
+def test_sampling_is_shorter_in_a_job_that_has_taken_long(passed_s: float, seconds: float) -> None:
+    deadline = Deadline(150.0)
+    deadline._begin -= passed_s
+    assert sampling_s(deadline) == pytest.approx(seconds, abs=0.1)
+    assert sampling_s(Deadline(None)) == 30.0

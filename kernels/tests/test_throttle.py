@@ -92,6 +92,7 @@ class FakeClock:
     name: str = "device events"
     cache: str = "warm"
     hidden_ms: float = 0.0
+    outside_ms: float = 0.0
     watch: Any = field(default_factory=lambda: NoWatch("a test"))
 
     def samples(

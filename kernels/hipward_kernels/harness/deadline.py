@@ -51,6 +51,10 @@ class Deadline:
         """Seconds until the deadline; negative after it."""
         return self._end - self._now()
 
+    def passed_s(self) -> float:
+        """Seconds since the start of the job."""
+        return self._now() - self._begin
+
     def share_s(self, share: float, reserve_s: float, *, optional: bool) -> float:
         """Seconds that a step may take.
 

@@ -16,9 +16,10 @@ from hipward_kernels.numerics.nested import cloned, flatten, same_bits
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hipward_kernels.harness.precision import Trials
+    from hipward_kernels.harness.precision import Trial, Trials
 
 _CONSEQUENCE = "so a variant that ignores its inputs, or caches a result, cannot be recognized."
+_AS_FAR = "as far as the precision gate can tell,"
 
 
 def dependence_warnings(eager: Callable[..., Any], trials: Trials) -> list[str]:
@@ -28,10 +29,21 @@ def dependence_warnings(eager: Callable[..., Any], trials: Trials) -> list[str]:
         return [f"get_inputs() returns the same values each time, {_CONSEQUENCE}"]
     # With the random seed of the other inputs, because a model may use random numbers.
     if all(passes(run(eager, cloned(other), one.seed), one) for one, other in trials.with_next_inputs()):
+        return [f"Model's results for different inputs are the same, {_AS_FAR} {_CONSEQUENCE}"]
+    if all(_is_an_input(trial) for trial in trials):
         return [
-            f"Model's results for different inputs are the same, as far as the precision gate can tell, {_CONSEQUENCE}"
+            f"Model's result is the same as its input, {_AS_FAR} so a variant that does nothing cannot be recognized."
         ]
     return []
+
+
+def _is_an_input(trial: Trial) -> bool:
+    """Whether one of the inputs would pass as the result."""
+    (name, output), *others = trial.eager.items()
+    return not others and any(
+        isinstance(each, Tensor) and each.shape == output.shape and passes({name: each}, trial)
+        for each in flatten(trial.inputs).values()
+    )
 
 
 def _same(first: list[Any], second: list[Any]) -> bool:

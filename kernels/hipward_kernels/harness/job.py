@@ -34,11 +34,12 @@ from hipward_kernels.harness.input_dependence import dependence_warnings
 from hipward_kernels.harness.inputs import Ring, Source
 from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.model_seals import ModelSeals
+from hipward_kernels.harness.object_seals import ObjectSeals
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
-from hipward_kernels.harness.sampling import StopRule
-from hipward_kernels.harness.tamper import Seals
+from hipward_kernels.harness.sampling import WALL_FACTOR, StopRule
+from hipward_kernels.harness.tamper import Seals, tampered
 from hipward_kernels.harness.timing import DeviceClock, clock_for
 from hipward_kernels.harness.variants import (
     COMPILED,
@@ -81,6 +82,11 @@ SAMPLING_S = 30.0
 """Time for the samples of all variants, if less than their time caps; each variant has `LEAST_CAP_S`, at least."""
 LEAST_CAP_S = 3.0
 
+READY_S = 70.0
+LEAST_SAMPLING_S = 12.0
+"""With a time limit, sampling is shortened so that the job ends about `READY_S` after its start: a person waits for the
+result. It is not shortened below `LEAST_SAMPLING_S`."""
+
 WEIGHTS: dict[VariantId, float] = {CONTROL: 2.0, COMPILED: 3.0, MODEL_NEW: 3.0}
 """Weight of a variant when the time for preparations is divided; others have 1 and are optional."""
 
@@ -105,6 +111,11 @@ _NOT_REPEATABLE = Failure(
     "Make forward depend only on its arguments and parameters: no counters, no clock, no generator of its own.",
 )
 
+
+_TF32 = (
+    " It passes without TF32 in convolutions: PyTorch permits TF32 there, and this variant uses it; Model does not."
+    " To compare both in float32, set torch.backends.cudnn.allow_tf32 = False at the top of the snippet."
+)
 
 _OTHER_NUMBERS = (
     " Model draws random numbers, as dropout does in training, and this variant may draw others from the same seed: "
@@ -206,6 +217,7 @@ class _Run:
         self.threads = torch.get_num_threads()
         forget_compilations()
         self.seals = Seals()
+        self.object_seals = ObjectSeals(self.lines, self.clock)
         with self._in_time("Importing the snippet"):
             self.snippet: Snippet = contract.load(job.code, directory, self.device)
         self.variants: dict[VariantId, Entrant] = {}
@@ -220,7 +232,7 @@ class _Run:
     def all(self) -> None:
         """Runs every step in order."""
         origin, reference = self._begin()
-        trials = precision.Trials(self.snippet, origin.model, reference)
+        trials = precision.Trials(self.snippet, origin.model, reference, left_s=self.deadline.left_s())
         ring = self._prepare_all(origin, trials)
         self.lines.step("input-dependence")
         self._check_input_dependence(origin.model, trials)
@@ -262,7 +274,7 @@ class _Run:
         ring = None
         for variant in self.job.variants:
             if variant == EAGER:
-                with self._in_time("Model.forward"):
+                with self._in_time("The comparison of Model with its reference"):
                     based_on = self._prepare(variant, origin, trials)
                     assert self.model_seals is not None  # noqa: S101 - noted when Model was built
                     self.model_seals.settle()
@@ -303,13 +315,14 @@ class _Run:
             objection,
             self.deadline,
             seeds_calls=trials.eager_is_random,
+            containers=trials.containers,
         )
         if self.device.type != "cpu":
             # Memory of the preparations is not needed any more.
             gc.collect()
             torch.cuda.empty_cache()
         self.lines.step("timing")
-        cap_s = max(SAMPLING_S / len(self.variants), LEAST_CAP_S)
+        cap_s = max(sampling_s(self.deadline) / len(self.variants), LEAST_CAP_S)
         timed = race.start(replace(self.rule, time_cap_s=min(self.rule.time_cap_s, cap_s)), self.lines)
         if EAGER not in timed:
             raise JobFailedError(
@@ -367,17 +380,11 @@ class _Run:
 
         With `weights`, the contents of all weights are compared.
         """
-        replaced = self.seals.broken()
+        replaced = self.seals.broken() or self.object_seals.broken()
         if self.model_seals:
             replaced = replaced or self.model_seals.broken() or (weights and self.model_seals.weights_broken()) or None
         if replaced:
-            raise JobFailedError(
-                Failure(
-                    "tampered",
-                    f"The snippet replaced {replaced}, so measurements in this process are not reliable.",
-                    "Call your own version from ModelNew, and do not replace functions of Python or PyTorch.",
-                )
-            )
+            raise JobFailedError(tampered(replaced))
 
     def _find_floor(self, model: nn.Module, inputs: list[Any]) -> None:
         """Reports the roofline. A model that cannot run under a dispatch mode has none."""
@@ -491,7 +498,7 @@ class _Run:
             self.lines.step("precision", variant)
             result = self._with_memory(trials, lambda: precision.check(built.call, trials))
             if result.reason is not None:
-                because = _OTHER_NUMBERS if trials.eager_is_random and variant != EAGER else ""
+                because = self._cause(variant, built, trials)
                 result = replace(result, reason=f"{subject(variant)} {result.reason}.{because}")
             self.lines.precision(variant, result)
             if not result.passed:
@@ -513,6 +520,22 @@ class _Run:
         lasts = built.results_last and not (eager and (eager.reuses_memory or eager.returns_inputs))
         self.variants[variant] = Entrant(built.call, call_s, lasts)
         return built.based_on
+
+    def _cause(self, variant: VariantId, built: BuiltVariant, trials: precision.Trials) -> str:
+        """A sentence about the cause for which results are too far from the reference, if it is known."""
+        if variant == EAGER:
+            return ""
+        if trials.eager_is_random:
+            return _OTHER_NUMBERS
+        if not torch.backends.cudnn.allow_tf32:
+            return ""
+        torch.backends.cudnn.allow_tf32 = False
+        try:
+            return _TF32 if precision.check(built.call, trials).passed else ""
+        except Exception:  # User code may raise anything; that it does not pass is reported already.
+            return ""
+        finally:
+            torch.backends.cudnn.allow_tf32 = True
 
     def _built(self, variant: VariantId, origin: Origin) -> BuiltVariant:
         built = build(variant, origin, self.variants, self.costly, self.idle)
@@ -573,8 +596,7 @@ class _Run:
         """Reports that a variant is rejected. Without eager, the job fails."""
         if variant == "eager":
             raise JobFailedError(self._forward_failure(error)) from error
-        tampered = isinstance(error, JobFailedError) and error.failure.code == "tampered"
-        if tampered:
+        if isinstance(error, JobFailedError) and error.failure.code == "tampered":
             raise error
         if self.deadline.has_expired:
             raise OutOfTimeError from error
@@ -633,6 +655,14 @@ def _clocks(hot_mhz: float | None, cold_mhz: float | None) -> str:
     if hot_mhz < cold_mhz:
         return f"{why}, {hot_mhz:.0f} MHz instead of {cold_mhz:.0f}."
     return f"its clock does not explain that, {hot_mhz:.0f} MHz and {cold_mhz:.0f}."
+
+
+def sampling_s(deadline: Deadline) -> float:
+    """Seconds for the samples of all variants."""
+    if deadline.limit_s is None:
+        return SAMPLING_S
+    soon_s = (READY_S - deadline.passed_s()) / WALL_FACTOR
+    return min(max(soon_s, LEAST_SAMPLING_S), SAMPLING_S)
 
 
 def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:

@@ -8,6 +8,7 @@ NaN, infinity, all zeros, another shape, dtype or structure, and changed inputs 
 from __future__ import annotations
 
 import itertools
+import math
 import secrets
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -21,7 +22,15 @@ from hipward_kernels.harness.failure import JobFailedError, in_words
 from hipward_kernels.harness.lines import Failure, OutputError, Precision
 from hipward_kernels.numerics.distance import distance, is_finite, largest, root_mean_square
 from hipward_kernels.numerics.limit import ERROR_RATIO
-from hipward_kernels.numerics.nested import cloned, flatten, same_bits, size_in_bytes, tensors, unsupported_form
+from hipward_kernels.numerics.nested import (
+    cloned,
+    container_types,
+    flatten,
+    same_bits,
+    size_in_bytes,
+    tensors,
+    unsupported_form,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +43,9 @@ if TYPE_CHECKING:
 SEEDS = 5
 FEWEST_SEEDS = 2
 SEED_SECONDS = 4.0
-"""Time of a trial from which on fewer seeds are used: their number is this time over that of the first trial."""
+SEED_SHARE = 0.05
+"""Time of a trial from which on fewer seeds are used, in seconds, and as a share of the time that is left to the job:
+all trials together take about `SEEDS` times the smaller of the two."""
 
 MOST_USED = 1e9
 """The largest reported share of the limit, also where no error is allowed, because JSON has no infinity."""
@@ -84,16 +95,27 @@ class Trial:
 class Trials:
     """Trials of the seeds that variants are compared on."""
 
-    def __init__(self, snippet: Snippet, eager: Callable[..., Any], reference: Reference, seeds: int = SEEDS) -> None:
+    def __init__(
+        self,
+        snippet: Snippet,
+        eager: Callable[..., Any],
+        reference: Reference,
+        seeds: int = SEEDS,
+        left_s: float = math.inf,
+    ) -> None:
+        """`left_s`: the time that is left to the job, in seconds."""
         self.reference = reference
         self.seeds = [secrets.randbits(31) for _ in range(seeds)]
         self.eager_changes_inputs = False
         self.eager_is_random = False
         """Whether results change with the seed of the random number generators."""
+        self.containers: frozenset[type] = frozenset()
+        """Types of the containers of eager's results (`container_types`)."""
         self._snippet = snippet
         self._eager = eager
         self._cached: dict[int, Trial] = {}
         self._cached_bytes = 0
+        self._seed_seconds = min(SEED_SECONDS, SEED_SHARE * max(left_s, 0.0))
 
     def __iter__(self) -> Iterator[Trial]:
         for index in range(SEEDS):
@@ -131,7 +153,10 @@ class Trials:
         inputs = self._snippet.inputs(seed)
         arguments = cloned(inputs)
         try:
-            eager = run(self._eager, arguments, seed)
+            result = _called(self._eager, arguments, seed)
+            self.containers |= container_types(result)
+            eager = flatten(result)
+            del result
             _refuse_other_forms(eager)
             self.eager_changes_inputs |= not same_bits(arguments, inputs)
             # Frees memory that the reference may need.
@@ -165,7 +190,8 @@ class Trials:
             raise JobFailedError(in_words(error, "forward-error", "Model.forward in float64")) from error
         if seed == self.seeds[0]:
             seconds = perf_counter() - started
-            self.seeds = self.seeds[: max(int(SEEDS * SEED_SECONDS / max(seconds, SEED_SECONDS)), FEWEST_SEEDS)]
+            most = self._seed_seconds
+            self.seeds = self.seeds[: max(int(SEEDS * most / max(seconds, most)), FEWEST_SEEDS)]
         trial = Trial(seed, inputs, reference, eager, self.reference.limit)
         size = size_in_bytes([inputs, reference, eager])
         if self._cached_bytes + size <= _most_bytes(tensors(eager)[0].device):
@@ -194,9 +220,19 @@ def _most_bytes(device: torch.device) -> float:
 
 def run(call: Callable[..., Any], arguments: Sequence[Any], seed: int) -> dict[str, Any]:
     """Calls a variant with seeded random number generators and returns its outputs by name."""
+    return flatten(_called(call, arguments, seed))
+
+
+def _called(call: Callable[..., Any], arguments: Sequence[Any], seed: int) -> Any:
     seed_everything(seed)
     with torch.no_grad():
-        return flatten(call(*arguments))
+        return call(*arguments)
+
+
+def foreign_container(result: Any, containers: frozenset[type]) -> str | None:
+    """Why a result's containers do not pass, as the end of a sentence: one of another class may compute when read."""
+    foreign = container_types(result) - containers
+    return next((f"returned its outputs in a {kind.__name__}; Model does not" for kind in foreign), None)
 
 
 def check(call: Callable[..., Any], trials: Trials) -> Precision:
@@ -206,8 +242,12 @@ def check(call: Callable[..., Any], trials: Trials) -> Precision:
     reason = None
     for trial in trials:
         arguments = cloned(trial.inputs)
-        outputs = run(call, arguments, trial.seed)
+        result = _called(call, arguments, trial.seed)
         seeds += 1
+        if (reason := foreign_container(result, trials.containers)) is not None:
+            break
+        outputs = flatten(result)
+        del result
         errors, reason = _judge(outputs, trial)
         for error in errors:
             worst[error.name] = _worse(worst.get(error.name, error), error)

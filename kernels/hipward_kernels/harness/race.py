@@ -11,15 +11,19 @@ import secrets
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, sleep
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from hipward_kernels.harness.contract import seed_everything
 from hipward_kernels.harness.deadline import OutOfTimeError
-from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, run
+from hipward_kernels.harness.failure import JobFailedError
+from hipward_kernels.harness.object_seals import ObjectSeals
+from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, foreign_container, run
 from hipward_kernels.harness.sampling import Dropped, interleave
 from hipward_kernels.harness.snippet_checks import CACHED_SPEEDUP
+from hipward_kernels.harness.tamper import tampered
 from hipward_kernels.numerics.nested import cloned, flatten, same_bits
 
 if TYPE_CHECKING:
@@ -33,7 +37,12 @@ if TYPE_CHECKING:
     from hipward_kernels.numerics.limit import Limit
 
 RECHECK_SHARE = 0.5
-"""Share of a variant's turns, after the first, in which one result is compared with eager's."""
+"""Expected number of calls of a turn, after a variant's first, whose result is compared with eager's."""
+
+OUTSIDE_SHARE = 0.25
+OUTSIDE_MS = 0.05
+"""Time outside of the samples counts if a variant has more of it than eager has, by this share of its own samples and
+by this many milliseconds for each call."""
 
 FRESH_SECONDS = 5.0
 """Most time for timed calls with new inputs after each turn, because `get_inputs` may be slow."""
@@ -98,6 +107,7 @@ class Race:
         deadline: Deadline,
         *,
         seeds_calls: bool = False,
+        containers: frozenset[type] = frozenset(),
     ) -> None:
         """Prepares the timing.
 
@@ -112,8 +122,9 @@ class Race:
             objection: Repeats the checks of `snippet_checks` for a variant.
             deadline: The timing ends before it.
             seeds_calls: Whether the random number generators are seeded before each call, for a random model.
+            containers: Types of the containers of eager's results.
         """
-        self._variants = variants
+        self._variants = MappingProxyType(dict(variants))
         self._ring = ring
         self._clock = clock
         self._eager_errors = eager_errors
@@ -123,6 +134,7 @@ class Race:
         self._objection = objection
         self._deadline = deadline
         self._seeds_calls = seeds_calls
+        self._containers = containers
         self._turn_s = {variant: CALLS_OF_A_TURN * entrant.call_s for variant, entrant in variants.items()}
         self._wall_s = dict.fromkeys(variants, 0.0)
         self._rechecked: set[VariantId] = set()
@@ -132,6 +144,7 @@ class Race:
         self._dropped_s = dict.fromkeys(variants, 0.0)
         self._ms: dict[VariantId, list[float]] = {}
         self._mhz: dict[VariantId, list[int]] = {}
+        self._outside_ms: dict[VariantId, list[float]] = {}
         self._pause_s = FIRST_PAUSE_S
 
     def start(self, rule: StopRule, lines: Lines) -> dict[VariantId, Timed]:
@@ -139,12 +152,30 @@ class Race:
         self._rule = rule
         self._lines = lines
         self._finished: list[VariantId] = []
+        self._seals = ObjectSeals(self, self._ring, *self._variants.values())
         expected = {variant: entrant.call_s for variant, entrant in self._variants.items()}
         spent = self._wall_s.__getitem__
         untimed = interleave(expected, self._take, rule, self._random, self, self._refresh, self._has_time, spent)
         for variant in untimed:
             self._lines.unavailable(variant, left_out(self._deadline))
+        for variant in self._finished.copy():
+            if reason := self._time_outside(variant):
+                self._finished.remove(variant)
+                self._on_failure(variant, WrongResultError(reason))
         return {variant: self._timed(variant) for variant in self._finished}
+
+    def _time_outside(self, variant: VariantId) -> str | None:
+        """Whether a variant's work is not in its samples: the time between them is longer than eager's."""
+        if variant == "eager" or "eager" not in self._finished:
+            return None
+        outside_ms, eager_ms = median(self._outside_ms[variant]), median(self._outside_ms["eager"])
+        sample_ms = median(self._ms[variant])
+        if outside_ms - eager_ms <= max(OUTSIDE_SHARE * sample_ms, OUTSIDE_MS):
+            return None
+        return (
+            f"has samples of {sample_ms:.3g} ms, and for each call {outside_ms:.3g} ms outside of them, where Model "
+            f"has {eager_ms:.3g} ms: its samples do not contain its work"
+        )
 
     def _timed(self, variant: VariantId) -> Timed:
         ms, mhz = self._ms[variant], self._mhz.get(variant)
@@ -185,9 +216,10 @@ class Race:
     def _try(self, variant: VariantId, count: int) -> list[float] | Dropped | None:
         try:
             times = self._turn(variant, count)
-            self._after_turn()
+            self._check_seals()
             if self._clock.watch.slowed():
                 return self._drop(variant, times)
+            self._outside_ms.setdefault(variant, []).append(self._clock.outside_ms)
             if (mhz := self._clock.watch.mhz) is not None:
                 self._mhz.setdefault(variant, []).append(mhz)
             self._look_at_fresh(variant, median(times))
@@ -200,45 +232,37 @@ class Race:
         self._pause_s = FIRST_PAUSE_S
         return times
 
+    def _check_seals(self) -> None:
+        if replaced := self._seals.broken():
+            raise JobFailedError(tampered(replaced))
+        self._after_turn()
+
     def _turn(self, variant: VariantId, count: int) -> list[float]:
-        """Times some calls and, in some turns, compares the result of one that the snippet cannot predict."""
+        """Times some calls and, in some turns, compares the result of one."""
         call = self._variants[variant].call
         arguments = [self._ring.take() for _ in range(count)]
-        looks = variant != "eager" and (variant not in self._rechecked or self._random.random() < RECHECK_SHARE)
-        looked_at = secrets.randbelow(count) if looks else -1
-        renews = self._ring.renews(self._variants[variant].call_s)
-        given: list[Any] = []
         # Each call has another seed, so that a snippet cannot recognize the call that is compared.
         seeds = [secrets.randbits(31) for _ in range(count)] if self._seeds_calls else []
-        seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        kinds: set[tuple[type, ...]] = set()
-
-        def before(index: int) -> None:
-            if renews:
-                self._ring.renew(arguments[index])
-            if index == looked_at:
-                given.extend(cloned(arguments[index]))
-            if seeds:
-                seed_everything(seeds[index])
-
-        def after(index: int, result: Any) -> None:
-            kinds.add(_kinds(result))
-            if index == looked_at:
-                # Copied at once on the same stream, so that a later call or another stream cannot complete the result.
-                held = flatten(result)
-                seen.append((held, cloned(held)))
-
+        one_in = 0 if variant == "eager" else round(count / RECHECK_SHARE)
+        turn = _Turn(
+            arguments,
+            seeds,
+            self._containers,
+            self._ring.renew if self._ring.renews(self._variants[variant].call_s) else None,
+            one_in,
+            looks_at_last=one_in > 0 and variant not in self._rechecked,
+        )
         with torch.no_grad():
             if count > 1:
                 # Not timed: the previous variant used the caches and threads until now. That does not matter for calls
                 # that are so long that a turn has only one.
                 call(*self._ring.take())
-            times, _ = self._clock.samples(call, arguments, after, before)
-        if len(kinds) > 1:
+            times, _ = self._clock.samples(call, arguments, turn.after, turn.before)
+        if len(turn.kinds) > 1:
             raise WrongResultError("returned results of different types")
-        if seen:
-            self._recheck(variant, *seen[0], given, seeds[looked_at] if seeds else 0)
-        return times
+        if turn.seen:
+            self._recheck(variant, *turn.seen, turn.given, turn.seed)
+        return times[: turn.counted]
 
     def _recheck(self, variant: VariantId, result: Any, copy: dict[str, Any], given: list[Any], seed: int) -> None:
         """Compares the copy of a result of a timed call with eager's, and with what the result is now."""
@@ -270,6 +294,68 @@ class Race:
         sleep(self._pause_s)
         self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
         return Dropped(sum(times) * 1e-3)
+
+
+class _Turn:
+    """What happens before and after each call of a turn.
+
+    Whether a result is compared is decided after the call: until then, the snippet could find the decision in the
+    frames that call it. Calls after the compared one do not count, because the snippet could find that out.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[list[Any]],
+        seeds: Sequence[int],
+        containers: frozenset[type],
+        renew: Callable[[list[Any]], None] | None,
+        one_in: int,
+        *,
+        looks_at_last: bool,
+    ) -> None:
+        """One of `one_in` calls is compared, at most one of the turn; none if that is 0."""
+        self._arguments = arguments
+        self._seeds = seeds
+        self._containers = containers
+        self._renew = renew
+        self._one_in = one_in
+        self._looks_at_last = looks_at_last
+        self.given: list[Any] = []
+        """Copies of the arguments of the compared call."""
+        self.seed = 0
+        """The random seed of the compared call."""
+        self.seen: tuple[dict[str, Any], dict[str, Any]] | None = None
+        """The compared result, and a copy of it from the end of its call."""
+        self.kinds: set[tuple[type, ...]] = set()
+        """Types of all results."""
+        self.counted = len(arguments)
+        """Number of calls whose times count."""
+
+    def before(self, index: int) -> None:
+        """Writes new contents into the arguments, and copies them."""
+        if self._renew:
+            self._renew(self._arguments[index])
+        if self.seen is None:
+            # Freed first, because the inputs may be large.
+            self.given.clear()
+            self.given.extend(cloned(self._arguments[index]))
+        if self._seeds:
+            seed_everything(self._seeds[index])
+
+    def after(self, index: int, result: Any) -> None:
+        """Copies the result if it will be compared."""
+        if reason := foreign_container(result, self._containers):
+            raise WrongResultError(reason)
+        self.kinds.add(_kinds(result))
+        if self.seen is not None or not self._one_in:
+            return
+        is_last = self._looks_at_last and index == len(self._arguments) - 1
+        if is_last or secrets.randbelow(self._one_in) == 0:
+            # Copied at once on the same stream, so that a later call or another stream cannot complete the result.
+            held = flatten(result)
+            self.seen = (held, cloned(held))
+            self.counted = index + 1
+            self.seed = self._seeds[index] if self._seeds else 0
 
 
 def _kinds(result: Any) -> tuple[type, ...]:

@@ -5,11 +5,12 @@ functions of the modules that the harness uses are recorded; afterwards, and aft
 objects. For modules of this package, class members, code of functions and constants are recorded too. Once Model is
 built, its class and PyTorch's process-wide settings are recorded, because a change would affect eager.
 
-Model itself is recorded too (`model_seals.py`). Not detected, and still possible in one process: code that finds the
-harness's objects through frames, `gc` or `ctypes` and changes them in place, or writes to its pipe with the job's
-nonce. Where that slows eager, a second measurement in a process of its own shows it (`clean_process.py`). Further
-protection comes from outside: the runner computes all statistics, stores raw samples, bounds each figure by the
-roofline and by the elapsed time, and shows the code beside the result.
+Model itself is recorded too (`model_seals.py`), and so are the objects of the timing (`object_seals.py`). A call's time
+outside of its sample is compared with eager's (`race.py`). Not detected, and still possible in one process: code that
+changes other objects of the harness or this record in place through frames, `gc` or `ctypes`, or writes to its pipe
+with the job's nonce. Where that slows eager, a second measurement in a process of its own shows it
+(`clean_process.py`). Further protection comes from outside: the runner computes all statistics, stores raw samples,
+bounds each figure by the roofline and by the elapsed time, and shows the code beside the result.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
+
+from hipward_kernels.harness.lines import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,10 +87,20 @@ SETTINGS: dict[str, Callable[[], Any]] = {
     "library of linear algebra": _reader("_get_linalg_preferred_backend"),
     "flushing of denormal numbers": lambda: not bool((_TINY * 1.0).item()),
     "gradients": torch.is_grad_enabled,
+    "current stream": lambda: torch.cuda.current_stream() if torch.cuda.is_initialized() else None,  # type: ignore[no-untyped-call]
 }
 """Process-wide settings that affect results or times."""
 
 _IMPORTED = (builtins, gc, json, math, os, random, secrets, statistics, sys, threading, time)
+
+
+def tampered(replaced: str) -> Failure:
+    """The failure of a job whose snippet has replaced something that measures it."""
+    return Failure(
+        "tampered",
+        f"The snippet replaced {replaced}, so measurements in this process are not reliable.",
+        "Call your own version from ModelNew, and do not replace functions of Python or PyTorch.",
+    )
 
 
 class Seals:

@@ -80,6 +80,8 @@ class WatchfulClock(Clock, Protocol):
     watch: Watch
     hidden_ms: float
     """After `samples`: duration of the device's work after the end of the last call."""
+    outside_ms: float
+    """After `samples`: time for each call outside of its sample, without `before` and `after`."""
 
     def samples(
         self,
@@ -103,6 +105,7 @@ class HostClock:
 
     def __init__(self) -> None:
         self.watch = watch_for(torch.device("cpu"))
+        self.outside_ms = 0.0
 
     def samples(
         self,
@@ -118,10 +121,13 @@ class HostClock:
         collects = _gc_enabled()
         _gc_disable()
         self.watch.begin()
+        ours = 0
+        began = now()
         try:
             for index, args in enumerate(arguments):
                 # Frees the last result here and not while the next call is timed.
                 result = None
+                ready = now()
                 if before:
                     before(index)
                 start = now()
@@ -130,9 +136,11 @@ class HostClock:
                 times.append((end - start) / 1e6)
                 if after:
                     after(index, result)
+                ours += start - ready + now() - end
         finally:
             if collects:
                 _gc_enable()
+        self.outside_ms = ((now() - began - ours) / 1e6 - sum(times)) / len(times) if times else 0.0
         return times, result
 
 
@@ -152,6 +160,7 @@ class DeviceClock:
         self.cache = f"cold ({size // MIB} MiB flushed)"
         self.watch: Watch = NoWatch("this clock does not read the sensors") if host_ahead else watch_for(device)
         self.hidden_ms = 0.0
+        self.outside_ms = 0.0
         self._host_ahead = host_ahead
         self._device = device
         self._flush = torch.empty(size, dtype=torch.uint8, device=device)
@@ -173,10 +182,11 @@ class DeviceClock:
         self.watch.begin()
         with torch.cuda.device(self._device):
             stream = _current_stream(self._device)
-            pairs = [(_event(), _event()) for _ in arguments]
-            for index, (args, (start, end)) in enumerate(zip(arguments, pairs, strict=True)):
+            events = [(_event(), _event(), _event()) for _ in arguments]
+            for index, (args, (ready, start, end)) in enumerate(zip(arguments, events, strict=True)):
                 if before:
                     before(index)
+                ready.record(stream)
                 self._flush.zero_()
                 if self._host_ahead:
                     _keep_busy(BUSY_CYCLES)
@@ -192,7 +202,10 @@ class DeviceClock:
             seen = perf_counter_ns()
             _synchronize()
             self.hidden_ms = (perf_counter_ns() - seen) / 1e6
-        return [start.elapsed_time(end) for start, end in pairs], result
+        # The flush and, if the call has moved the event that starts its sample, a part of the call.
+        outside = [ready.elapsed_time(start) for ready, start, _ in events]
+        self.outside_ms = median(outside) + self.hidden_ms / len(outside) if outside else 0.0
+        return [start.elapsed_time(end) for _, start, end in events], result
 
     def hot(self, call: Callable[..., Any], arguments: Sequence[Any], call_s: float) -> Hot:
         """Measures with warm caches: batches of calls with the same arguments, without a flush in between.

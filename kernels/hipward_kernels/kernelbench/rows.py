@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import itertools
-from statistics import median, quantiles
+import math
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from hipward_kernels.harness.sampling import median_interval
@@ -167,7 +168,7 @@ def summary(rows: Sequence[Row]) -> str:
         its = [row for row in rows if row["device"] == device]
         ends = [row["end"] for row in its]
         seconds = sorted(float(row["seconds"]) for row in its)
-        late = quantiles(seconds, n=20)[-1] if len(seconds) > 1 else seconds[0]
+        late = seconds[math.ceil(0.95 * len(seconds)) - 1]
         lines.append(
             f"{device}: {len(its)} problems, {ends.count('verdict')} with a verdict, {ends.count('reason')} with a "
             f"reason, {ends.count('none')} with neither; median {median(seconds):.1f} s, 95th percentile {late:.1f} s, "

@@ -28,6 +28,16 @@ def flatten(value: Any, name: str = "") -> dict[str, Any]:
     return {path: leaf for key, item in items for path, leaf in flatten(item, f"{name}.{key}" if name else key).items()}
 
 
+def container_types(value: Any) -> frozenset[type]:
+    """Types of the containers in `value` other than list, tuple and dict themselves. Calls no method of them."""
+    if type(value) in (list, tuple):
+        return frozenset[type]().union(*map(container_types, value))
+    if type(value) is dict:
+        return frozenset[type]().union(*map(container_types, value.values()))
+    is_container = isinstance(value, (Mapping, list, tuple)) or (is_dataclass(value) and not isinstance(value, type))
+    return frozenset({type(value)} if is_container else ())
+
+
 def tensors(value: Any) -> list[Tensor]:
     """Every tensor in nested tuples, lists, dictionaries and dataclasses."""
     return [leaf for leaf in flatten(value).values() if isinstance(leaf, Tensor)]
