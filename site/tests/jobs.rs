@@ -410,11 +410,11 @@ fn a_gpu_s_page_and_markdown_say_what_the_figures_can_be_trusted_for() {
     for part in [
         "| torch.compile | 1.25 (1.24–1.26) | 0.800 | 1.60× (1.55–1.65) | IMPOSSIBLE | 24 % |",
         "> torch.compile is faster than the device can do this work.",
-        "> The result of Model does not depend on its <inputs>.",
+        "> The result of Model does not depend on its &lt;inputs>.",
         "## Floor\n\n0.300 ms is the floor",
         "- Bandwidth: 4800 GB/s, from the data sheet",
         "- Device before the run: compute clock 345 of 1980 MHz",
-        "- `HSA_ENABLE_SDMA`, found <script>",
+        "- `HSA_ENABLE_SDMA`, found &lt;script>",
     ] {
         assert!(markdown.contains(part), "{part} is not in {markdown}");
     }

@@ -49,8 +49,13 @@ fn link(program: &Path, folder: &Path) -> io::Result<PathBuf> {
     }
     let mode = fs::metadata(program)?.permissions().mode();
     if mode & 0o001 == 0 || fs::hard_link(program, &link).is_err() {
-        fs::copy(program, &link)?;
-        fs::set_permissions(&link, Permissions::from_mode(0o755))?;
+        let copied = fs::copy(program, &link)
+            .and_then(|_| fs::set_permissions(&link, Permissions::from_mode(0o755)));
+        if let Err(error) = copied {
+            // Half a copy would occupy the disk that is full.
+            let _ = fs::remove_file(&link);
+            return Err(error);
+        }
     }
     Ok(link)
 }
