@@ -9,6 +9,7 @@ mod config;
 mod connections;
 mod devices;
 mod exercise;
+mod http_client;
 mod isolation;
 mod jobs;
 mod lsp;

@@ -110,7 +110,7 @@ fn exit_code_reflects_the_result() {
             vec!["--host", "http://127.0.0.1:1"],
             "no answer from http://127.0.0.1:1",
         ),
-        (vec!["--host", "https://gpu-host"], "ssh -L"),
+        (vec!["--host", "ftp://gpu-host"], "such as https://"),
         (
             vec!["--host", "http://127.0.0.1:1", "--time-cap", "1"],
             "cannot be used with",

@@ -6,6 +6,7 @@ use super::{
     token::TokenArgs,
 };
 use crate::{
+    http_client::server_address,
     isolation::Host,
     jobs::{RemoteSource, ReportError, Runner, run_jobs},
     shutdown::{Interrupts, Shutdown, shutdown},
@@ -20,7 +21,6 @@ use std::{
 };
 use tokio::time::sleep;
 use tracing_subscriber::filter::LevelFilter;
-use url::Url;
 
 /// Interval of the reports to the server, which lists a host for a minute after each.
 const REPORT_INTERVAL: Duration = Duration::from_secs(15);
@@ -30,9 +30,9 @@ const END_CHECK: Duration = Duration::from_millis(200);
 /// Arguments of `hipward worker`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Address of the server whose jobs to run, such as http://hipward.example:8717
-    #[arg(long, value_name = "URL", value_parser = address)]
-    join: Url,
+    /// Address of the server whose jobs to run, such as https://hipward.example
+    #[arg(long, value_name = "URL", value_parser = server_address)]
+    join: String,
     #[command(flatten)]
     token: TokenArgs,
     /// Name of this host for the server and in results [default: the machine's name]
@@ -153,19 +153,6 @@ async fn report(source: Arc<RemoteSource>, runner: Arc<Runner>, mut shutdown: Sh
                 tracing::warn!("cannot report to the server: {reason}");
             }
         }
-    }
-}
-
-/// The address of a server.
-fn address(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("{error}; use http://HOST:PORT"))?;
-    match url.scheme() {
-        "http" if url.has_host() => Ok(url),
-        "https" => Err(
-            "this program does not encrypt connections; use a tunnel to the server, and http://"
-                .to_owned(),
-        ),
-        _ => Err("use http://HOST:PORT".to_owned()),
     }
 }
 

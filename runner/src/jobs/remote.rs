@@ -7,6 +7,7 @@ use super::{
     store::{Lease, StoreError},
     work_source::{SourceResult, WorkSource},
 };
+use crate::http_client;
 use futures_util::future::BoxFuture;
 use hipward_protocol::{Capabilities, Device, EventBody, Problem};
 use serde::Serialize;
@@ -66,13 +67,12 @@ struct Answer {
 impl RemoteSource {
     /// A source for the host with this name.
     pub(crate) fn new(url: &str, token: Option<String>, host: String, once: bool) -> Self {
-        let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
+        let settings = http_client::settings()
             .max_redirects(0)
             .timeout_global(Some(TIMEOUT));
         RemoteSource {
-            agent: config.build().into(),
-            url: url.trim_end_matches('/').to_owned(),
+            agent: settings.build().into(),
+            url: url.to_owned(),
             token,
             host,
             once,

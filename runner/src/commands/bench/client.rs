@@ -1,5 +1,6 @@
 //! A client of the API. Blocking calls, each on a thread where blocking is allowed.
 
+use crate::http_client;
 use hipward_protocol::{Event, JobRequest, JobSummary, Problem};
 use std::{
     io::{BufRead, BufReader},
@@ -34,22 +35,6 @@ pub(super) enum ClientError {
     Stopped(#[from] task::JoinError),
 }
 
-/// Parses the address of a server.
-pub(super) fn base(text: &str) -> Result<String, String> {
-    if text.starts_with("https://") {
-        return Err(
-            "TLS is not supported; run ssh -L 8717:localhost:8717 HOST and use http://localhost:8717"
-                .to_owned(),
-        );
-    }
-    let address = text.strip_prefix("http://").unwrap_or(text);
-    let address = address.trim_end_matches('/');
-    if address.is_empty() || address.contains('/') {
-        return Err("it must be an address such as http://gpu-host:8717".to_owned());
-    }
-    Ok(format!("http://{address}"))
-}
-
 /// A client of one server.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
@@ -60,13 +45,9 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(base: &str, token: Option<String>) -> Client {
-        let agent = Agent::config_builder()
-            // The body of an error response has the reason.
-            .http_status_as_error(false)
-            .timeout_connect(Some(Duration::from_secs(10)))
-            .build();
+        let settings = http_client::settings().timeout_connect(Some(Duration::from_secs(10)));
         Client {
-            agent: agent.into(),
+            agent: settings.build().into(),
             base: base.to_owned(),
             authorization: token.map(|token| format!("Bearer {token}")),
         }
@@ -229,20 +210,5 @@ fn unreachable(url: &str, source: ureq::Error) -> ClientError {
     ClientError::Unreachable {
         url: url.to_owned(),
         source: Box::new(source),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_parsed() {
-        for text in ["gpu:8717", "http://gpu:8717", "http://gpu:8717/"] {
-            assert_eq!(base(text).as_deref(), Ok("http://gpu:8717"), "{text}");
-        }
-        for text in ["https://gpu", "ftp://gpu", "http://", ""] {
-            assert!(base(text).is_err(), "{text}");
-        }
     }
 }

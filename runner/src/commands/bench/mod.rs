@@ -15,6 +15,7 @@ use super::{
 use crate::{
     api::AccessConfig,
     connections::ClientLimits,
+    http_client::server_address,
     isolation::Host,
     jobs::{LocalRunner, Retention, Runner, Store, random_id},
     server::{Server, listen},
@@ -62,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     quiet: bool,
     /// Run it on this Hipward server instead of this machine
-    #[arg(long, value_name = "URL", conflicts_with = "HostArgs", value_parser = client::base)]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["HostArgs", "RunnerArgs"], value_parser = server_address)]
     host: Option<String>,
     #[command(flatten)]
     token: TokenArgs,
