@@ -53,9 +53,7 @@ serve: build ## Run the site, the analyzer and a local runner on one URL
 
 test: setup-test build python ## Run every test: Rust, Python, wasm in Node, and a real browser
 	cargo $(NEXTEST) $(ALL)
-	cd kernels && $(HIPWARD_PYTHON) -m pytest -q
-	$(HIPWARD_PYTHON) content/check.py
-	cd site && HIPWARD=$(HIPWARD) node --test --test-concurrency=1 ../tests/parity ../tests/browser ../tests/cli
+	@HIPWARD=$(HIPWARD) tools/test-python-and-node
 
 check: setup-test build python ## Check formatting, lints, types and links
 	cargo fmt --all --check

@@ -1,5 +1,5 @@
 //! Each kind of invalid snippet ends its job in the right state, with a helpful message, and the
-//! next job runs. All run on one server.
+//! next job runs. Each test has a server, so that the tests run beside each other.
 
 use hipward_protocol::{EventBody, FailureCode, JobView, VariantId, VariantStatus};
 use hipward_tests::{Server, end};
@@ -213,8 +213,28 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// Whether a case waits for the time limit.
+fn is_timeout(case: &Case) -> bool {
+    case.fails_with == Some(&[FailureCode::Timeout])
+}
+
 #[test]
 fn bad_snippets_fail_with_a_reason_and_the_next_job_runs() {
+    run(|case| case.fails_with.is_some() && !is_timeout(case));
+}
+
+#[test]
+fn rejected_variants_have_a_reason_and_the_next_job_runs() {
+    run(|case| case.fails_with.is_none());
+}
+
+#[test]
+fn endless_snippets_end_at_the_time_limit_and_the_next_job_runs() {
+    run(is_timeout);
+}
+
+/// Runs the selected cases on one server.
+fn run(is_selected: impl Fn(&Case) -> bool) {
     let data = tempfile::tempdir().expect("a folder");
     // The time limit is for the case that sleeps. Other cases need longer to reach their limits on a busy machine.
     let flags = [
@@ -227,7 +247,9 @@ fn bad_snippets_fail_with_a_reason_and_the_next_job_runs() {
     ];
     let server = Server::start(data.path(), &flags);
     let mut wrong = Vec::new();
-    for case in cases() {
+    let cases: Vec<Case> = cases().into_iter().filter(is_selected).collect();
+    assert!(!cases.is_empty());
+    for case in cases {
         let request = json!({ "code": case.code, "variants": ["eager", "model-new"] });
         let events = server.run(&request);
         let text = match (&case.fails_with, end(&events)) {
