@@ -478,6 +478,10 @@ fn foreign_hosts_and_origins_are_rejected() {
         assert!(answer.contains(code), "{answer}");
         assert!(answer.contains("application/problem+json"), "{answer}");
     }
+    let page = get("Host: <evil>\r\nAccept: text/html,*/*;q=0.8");
+    assert!(page.starts_with("HTTP/1.1 403"), "{page}");
+    assert!(page.contains("<h1>Foreign host</h1>"), "{page}");
+    assert!(!page.contains("<evil>"), "{page}");
 }
 
 #[test]

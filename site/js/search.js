@@ -60,6 +60,12 @@ function build() {
   input.addEventListener("input", show);
   close.addEventListener("click", () => made.close());
   made.addEventListener("keydown", (event) => {
+    // The search field would only be emptied.
+    if (event.key === "Escape") {
+      event.preventDefault();
+      made.close();
+      return;
+    }
     const stops = [input, ...list.querySelectorAll("a")];
     const at = stops.indexOf(document.activeElement);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -540,6 +540,14 @@ fn equal_in_constant_time(a: &str, b: &str) -> bool {
     a.as_bytes().ct_eq(b.as_bytes()).into()
 }
 
+/// Whether a request is a browser's for a page.
+fn wants_page(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::ACCEPT)
+        .and_then(|accepted| accepted.to_str().ok())
+        .is_some_and(|accepted| accepted.contains("text/html"))
+}
+
 /// Rejects requests for other hosts and from other origins, before any other processing.
 pub(crate) async fn reject_foreign(
     State(access): State<Arc<AccessControl>>,
@@ -556,7 +564,10 @@ pub(crate) async fn reject_foreign(
         .check_host(request.headers())
         .and_then(|()| access.check_origin(request.headers()));
     if let Err(refused) = checked {
-        return refused.into_response();
+        return match wants_page(request.headers()) {
+            true => refused.into_page(),
+            false => refused.into_response(),
+        };
     }
     // A page that sent the token gets it as a cookie, which scripts cannot read.
     let headers = request.headers();

@@ -5,7 +5,7 @@ use crate::jobs::StoreError;
 use axum::{
     Json,
     http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::{Html, IntoResponse, Response},
 };
 use hipward_protocol::Problem;
 use std::{collections::BTreeMap, time::Duration};
@@ -140,6 +140,24 @@ impl From<StoreError> for ApiError {
             error.to_string(),
             "Try again. If it persists, check the server's log and the free space of its disk.",
         )
+    }
+}
+
+impl ApiError {
+    /// The problem as a page without the site's styles, for a browser that may not load them.
+    pub(crate) fn into_page(self) -> Response {
+        let [title, detail, help] = [
+            &self.problem.title,
+            &self.problem.detail,
+            &self.problem.help,
+        ]
+        .map(|text| html_escape::encode_text(text));
+        let page = format!(
+            "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+             <h1>{title}</h1><p>{detail}</p><p>{help}</p></html>"
+        );
+        (self.status(), Html(page)).into_response()
     }
 }
 
