@@ -13,6 +13,7 @@ mod link_args;
 pub(crate) mod lsp;
 pub(crate) mod run_kernel;
 pub(crate) mod serve;
+mod service;
 mod temporary_folder;
 pub(crate) mod token;
 pub(crate) mod tokens;

@@ -5,6 +5,7 @@ use super::{
     database::DatabaseArgs,
     host::{HostArgs, Senders, age, bytes, seconds},
     link_args::LinkArgs,
+    service,
     token::TokenArgs,
 };
 use crate::{
@@ -23,14 +24,12 @@ use axum::http::{HeaderName, header};
 use hipward_site::OWN_RUNNER;
 use std::{
     error::Error,
-    io::IsTerminal,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
     process::{self, ExitCode},
     time::Duration,
 };
 use tokio::task::spawn_blocking;
-use tracing_subscriber::filter::LevelFilter;
 
 /// Arguments of `hipward serve`.
 #[derive(Debug, clap::Args)]
@@ -105,22 +104,7 @@ pub(crate) struct Args {
 
 /// Serves until it is stopped.
 pub(crate) fn run(args: Args) -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_max_level(LevelFilter::INFO)
-        .with_target(false)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
-    let served = tokio::runtime::Runtime::new()
-        .map_err(Into::into)
-        .and_then(|runtime| runtime.block_on(serve(args)));
-    match served {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("hipward: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    service::run(serve(args))
 }
 
 async fn serve(args: Args) -> Result<(), Box<dyn Error>> {

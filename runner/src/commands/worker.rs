@@ -2,6 +2,7 @@
 
 use super::{
     host::{RunnerArgs, Senders, age},
+    service,
     temporary_folder::TemporaryFolder,
     token::TokenArgs,
 };
@@ -14,13 +15,11 @@ use crate::{
 use std::{
     error::Error,
     fs,
-    io::IsTerminal,
     process::{self, ExitCode},
     sync::Arc,
     time::Duration,
 };
 use tokio::time::sleep;
-use tracing_subscriber::filter::LevelFilter;
 
 /// Interval of the reports to the server, which lists a host for a minute after each.
 const REPORT_INTERVAL: Duration = Duration::from_secs(15);
@@ -50,22 +49,7 @@ pub(crate) struct Args {
 
 /// Runs jobs until it is stopped.
 pub(crate) fn run(args: Args) -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_max_level(LevelFilter::INFO)
-        .with_target(false)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
-    let worked = tokio::runtime::Runtime::new()
-        .map_err(Into::into)
-        .and_then(|runtime| runtime.block_on(work(args)));
-    match worked {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("hipward: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    service::run(work(args))
 }
 
 async fn work(args: Args) -> Result<(), Box<dyn Error>> {

@@ -56,14 +56,7 @@ impl Server {
     pub(crate) fn start_prepared(prepare: impl FnOnce(&Path), flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
         prepare(data.path());
-        let (child, url, token) = launch(data.path(), flags);
-        Server {
-            child: Some(child),
-            url,
-            token,
-            data,
-            _copies: None,
-        }
+        Server::started(launch(data.path(), flags), data, None)
     }
 
     /// Starts one with additional environment variables.
@@ -72,14 +65,7 @@ impl Server {
         let mut command = hipward();
         command.envs(variables.iter().copied());
         command.arg("serve").arg("--kernels").arg(support());
-        let (child, url, token) = listening(command, data.path(), flags);
-        Server {
-            child: Some(child),
-            url,
-            token,
-            data,
-            _copies: None,
-        }
+        Server::started(listening(command, data.path(), flags), data, None)
     }
 
     /// Starts one through a command, which gets the data folder and then the server's command as arguments.
@@ -89,14 +75,7 @@ impl Server {
         command.args(&wrapper[1..]).arg(data.path());
         command.arg(hipward().get_program()).arg("serve");
         command.arg("--kernels").arg(support());
-        let (child, url, token) = listening(command, data.path(), flags);
-        Server {
-            child: Some(child),
-            url,
-            token,
-            data,
-            _copies: None,
-        }
+        Server::started(listening(command, data.path(), flags), data, None)
     }
 
     /// Starts one as a user without privileges, with a Python that every user can read. Its jobs run as that same user.
@@ -113,13 +92,22 @@ impl Server {
         let mut flags = flags.to_vec();
         flags.extend(["--python", SYSTEM_PYTHON]);
         let copies = copies_for_everyone();
-        let (child, url, token) = launch_as(data.path(), &flags, user, copies.path());
+        let started = launch_as(data.path(), &flags, user, copies.path());
+        Server::started(started, data, Some(copies))
+    }
+
+    /// A server that listens.
+    fn started(
+        (child, url, token): (Child, String, Option<String>),
+        data: TempDir,
+        copies: Option<TempDir>,
+    ) -> Self {
         Server {
             child: Some(child),
             url,
             token,
             data,
-            _copies: Some(copies),
+            _copies: copies,
         }
     }
 
