@@ -117,6 +117,21 @@ test('a prediction shows its answer after the reader has committed to one', asyn
   await page.close();
 });
 
+test('screen readers find a question, an exercise and the path of the page by name', async () => {
+  const page = await browser.newPage();
+  await page.goto(address());
+  for (const [role, name] of [
+    ['group', 'How many bytes?'],
+    ['group', 'Which part is slow?'],
+    ['region', 'Exercise: Write the mask (5 min)'],
+  ]) {
+    assert.equal(await page.getByRole(role, { name, exact: true }).count(), 1, name);
+  }
+  const path = await page.getByRole('navigation', { name: 'Breadcrumbs' }).ariaSnapshot();
+  assert.ok(!/^\s*- (text|listitem): "?\/\s*[A-Z]?/m.test(path), path);
+  await page.close();
+});
+
 test('answers stay in the browser, and the course counts and exports them', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();

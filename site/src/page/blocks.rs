@@ -88,7 +88,7 @@ fn task(site: &Site, lesson: &str, block: &Try) -> AnyView {
         }
     });
     view! {
-        <div class="block try">
+        <div class="block try" role="group" aria-label="Try it">
             <p class="block-title">"Try it"</p>
             <p inner_html=inline(&block.task, site.base())></p>
             <div inner_html=python(None, &block.code)></div>
@@ -106,9 +106,10 @@ fn bench(site: &Site, lesson: &str, block: &Bench) -> AnyView {
         bench_id(lesson, block)
     );
     let open = playground_href(site, &block.code, None);
+    let title_id = format!("title-{}", bench_id(lesson, block));
     view! {
-        <div class="block bench">
-            <p class="block-title">"Benchmark: "<span inner_html=inline(&block.title, site.base())></span></p>
+        <div class="block bench" role="group" aria-labelledby=title_id.clone()>
+            <p class="block-title" id=title_id.clone()>"Benchmark: "<span inner_html=inline(&block.title, site.base())></span></p>
             <p inner_html=inline(&block.note, site.base())></p>
             <details>
                 <summary>"The snippet"</summary>
@@ -175,10 +176,12 @@ fn quiz(site: &Site, quiz: &Quiz) -> AnyView {
             .into_any()
         })
         .collect();
+    let key = quiz.key();
+    let question_id = format!("question-{key}");
     view! {
-        <div class="block quiz" data-question=quiz.key()>
+        <div class="block quiz" data-question=key role="group" aria-labelledby=question_id.clone()>
             <p class="block-title">"Check yourself"</p>
-            <p inner_html=inline(&quiz.question, site.base())></p>
+            <p id=question_id.clone() inner_html=inline(&quiz.question, site.base())></p>
             {options}
         </div>
     }
@@ -211,10 +214,12 @@ fn prediction(site: &Site, prediction: &Prediction) -> AnyView {
             .into_any(),
         ),
     };
+    let key = prediction.key();
+    let question_id = format!("question-{key}");
     view! {
-        <div class="block predict" data-predict data-question=prediction.key()>
+        <div class="block predict" data-predict data-question=key role="group" aria-labelledby=question_id.clone()>
             <p class="block-title">"Predict"</p>
-            <p inner_html=inline(&prediction.question, site.base())></p>
+            <p id=question_id.clone() inner_html=inline(&prediction.question, site.base())></p>
             <form>
                 {form}
                 <button type="submit" class="needs-js">"Show the answer"</button>
@@ -333,11 +338,11 @@ fn numbers(title: &str, table: &Table) -> AnyView {
 fn transcript(transcript: &Transcript) -> AnyView {
     let command = code_figure(None, "sh", &escape(&transcript.command));
     view! {
-        <div class="block run">
+        <div class="block run" role="group" aria-label="Run it">
             <p class="block-title">"Run it"</p>
             <div inner_html=command></div>
             <p class="hint">{format!("Output, recorded: {}", transcript.recorded)}</p>
-            <pre class="transcript" tabindex="0"><samp>{transcript.output.clone()}</samp></pre>
+            <pre class="transcript" tabindex="0" role="group" aria-label="Output"><samp>{transcript.output.clone()}</samp></pre>
         </div>
     }
     .into_any()
@@ -405,9 +410,10 @@ fn claim(site: &Site, claim: &Claim) -> AnyView {
         .into_any(),
         None => view! { <p class="hint" inner_html=measured></p> }.into_any(),
     };
+    let title = format!("Claim: {word}");
     view! {
-        <aside class=format!("block claim {class}")>
-            <p class="block-title">{format!("Claim: {word}")}</p>
+        <aside class=format!("block claim {class}") aria-label=title.clone()>
+            <p class="block-title">{title}</p>
             <p>{words(site, &claim.statement)}</p>
             <p class="hint" inner_html=cited("Claimed by: ", &claim.statement)></p>
             {evidence}
