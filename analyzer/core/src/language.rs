@@ -28,6 +28,7 @@ impl Language {
             "dockerfile" => Language::Dockerfile,
             "txt" if lower == "cmakelists.txt" => Language::Cmake,
             "txt" | "in" if has("requirement") || has("constraint") => Language::Requirements,
+            "txt" if matches!(&*lower, "req.txt" | "reqs.txt") => Language::Requirements,
             // `requirements/gpu.txt`
             "txt" | "in" if folder == "requirements" => Language::Requirements,
             // Projects have variants of this file: `pyproject_cpu.toml`.
@@ -130,6 +131,7 @@ mod tests {
             ("demo.ipynb", Some(Language::Notebook)),
             ("csrc\\kernel.CU", Some(Language::CudaCpp)),
             ("requirements-dev.txt", Some(Language::Requirements)),
+            ("docker/req.txt", Some(Language::Requirements)),
             ("docker/Dockerfile.cuda", Some(Language::Dockerfile)),
             ("CMakeLists.txt", Some(Language::Cmake)),
             ("requirements/gpu.txt", Some(Language::Requirements)),

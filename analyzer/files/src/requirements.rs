@@ -24,7 +24,9 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
         let line = line.to(comment.unwrap_or(text.len())).trim();
         let line = line.to(line.as_str().trim_end_matches('\\').len()).trim();
         if !line.as_str().starts_with('-') {
-            facts.requirements.extend(requirement(line, false));
+            let (asked, options) = without_options(line);
+            facts.requirements.extend(requirement(asked, false));
+            facts.indexes.extend(index_of(options));
             continue;
         }
         let mut words = line.split(|c| c.is_whitespace() || c == '=');
@@ -40,6 +42,22 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
             _ => {}
         }
     }
+}
+
+/// A requirement, and the options after it: `torch==2.6.0+cu124 --index-url https://…`. pip ignores an index there, but
+/// the line states it.
+fn without_options(line: Text<'_>) -> (Text<'_>, Text<'_>) {
+    let at = line.as_str().find(" --").unwrap_or(line.as_str().len());
+    (line.to(at).trim(), line.from(at).trim())
+}
+
+/// The address after the first `--index-url` or `--extra-index-url` in the options of a requirement.
+fn index_of(options: Text<'_>) -> Option<Text<'_>> {
+    let mut words = options.split(|c| c.is_whitespace() || c == '=');
+    words.find(|word| matches!(word.as_str(), "--index-url" | "--extra-index-url"))?;
+    words
+        .map(|word| word.unquoted())
+        .find(|word| word.as_str().contains("://"))
 }
 
 fn name_length(text: &str) -> usize {

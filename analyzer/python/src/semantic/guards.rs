@@ -271,7 +271,10 @@ pub fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str])
             Kind::IfStatement | Kind::ElifClause if tree.field(child) == Field::Consequence => {
                 let asks = tree
                     .child(parent, Field::Condition)
-                    .is_some_and(|condition| checks_availability(semantics, condition, node));
+                    .is_some_and(|condition| {
+                        checks_availability(semantics, condition, node)
+                            || is_set_by_availability(semantics, condition)
+                    });
                 if asks {
                     return true;
                 }
@@ -375,7 +378,7 @@ fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node)
         .unwrap_or("import");
     let installed_only = DRIVER_MODULES.contains(&module) && !handles_nvml_errors(semantics);
     tree.subtree(condition)
-        .filter(|name| tree.kind(*name) == Kind::Identifier)
+        .filter(|name| tree.kind(*name) == Kind::Identifier && !is_true_on_rocm(semantics, *name))
         .any(|name| {
             let lower = tree.text(name).to_ascii_lowercase();
             // `is_py3nvml_available()`; a constant such as `HAS_PYNVML` may be the result of more.
@@ -392,4 +395,31 @@ fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node)
                 || lower.trim_start_matches('_').starts_with("has_")
                 || lower.contains(module)
         })
+}
+
+/// `torch.cuda.is_available()` returns true on ROCm, so it does not check for a library of CUDA.
+fn is_true_on_rocm(semantics: &Semantics<'_>, name: Node) -> bool {
+    semantics
+        .tree
+        .parent(name)
+        .and_then(|access| semantics.resolve(access))
+        .is_some_and(|called| called.is("torch.cuda.is_available"))
+}
+
+/// `if self.use_gpu:`, which the source sets with `self.use_gpu = info["rapids_available"]`.
+fn is_set_by_availability(semantics: &Semantics<'_>, condition: Node) -> bool {
+    let tree = &semantics.tree;
+    tree.kind(condition) == Kind::Attribute
+        && tree
+            .nodes()
+            .filter(|node| tree.kind(*node) == Kind::Assignment)
+            .filter(|assignment| {
+                tree.child(*assignment, Field::Left)
+                    .is_some_and(|left| tree.text(left) == tree.text(condition))
+            })
+            .filter_map(|assignment| tree.child(assignment, Field::Right))
+            .any(|value| {
+                let text = tree.text(value);
+                text.len() < 200 && text.contains("available") && !text.contains("is_available")
+            })
 }

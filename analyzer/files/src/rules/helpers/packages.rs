@@ -76,6 +76,13 @@ const PACKAGES: &[Package] = &[
             "Require amdsmi, which comes with ROCm",
         )
     },
+    // The former name of `nvidia-ml-py`, and the package that contains the module `nvidia_smi`.
+    unavailable(
+        "nvidia-ml-py3",
+        "pynvml",
+        "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
+        "Require amdsmi, which comes with ROCm",
+    ),
     Package {
         instead: Some("amdsmi"),
         ..unavailable(

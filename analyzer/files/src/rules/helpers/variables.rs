@@ -258,12 +258,19 @@ pub(crate) fn sets(cx: &FileChecker<'_>, name: &str) -> bool {
     settings(cx).any(|setting| setting.key.as_str() == name)
 }
 
-/// The positions where `name` is set; `ENV X=$X` passes on a value that is set elsewhere.
+/// The positions where `name` is set; `ENV X=$X` passes on a value that is set elsewhere, but `X=${X:-1}` has a default.
 pub(crate) fn given<'c, 'a>(
     cx: &'c FileChecker<'a>,
     name: &'c str,
 ) -> impl Iterator<Item = &'c Setting<'a>> {
-    let is_own = |value: &str| !value.is_empty() && !value.starts_with('$');
+    let has_default = move |value: &str| {
+        value
+            .strip_prefix("${")
+            .and_then(|rest| rest.strip_prefix(name)?.strip_prefix(":-"))
+            .is_some_and(|default| !default.starts_with(['$', '}']))
+    };
+    let is_own =
+        move |value: &str| !value.is_empty() && (!value.starts_with('$') || has_default(value));
     settings(cx).filter(move |setting| {
         setting.key.as_str() == name && is_own(setting.value.unquoted().as_str())
     })

@@ -120,6 +120,8 @@ fn is_made(cx: &PythonChecker<'_>, node: Node) -> bool {
         return false;
     };
     match tree.kind(parent) {
+        // `torch.float8_e4m3fn if args.dtype == "fp8" else torch.bfloat16`
+        Kind::ConditionalExpression => is_made(cx, parent),
         Kind::KeywordArgument => tree
             .child(parent, Field::Name)
             .is_some_and(|name| tree.text(name) == "dtype"),

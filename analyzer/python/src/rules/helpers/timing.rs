@@ -72,6 +72,7 @@ const IDLE: &[&str] = &[
     "zero_grad",
     "step_size",
     "append",
+    "close",
     "compile",
 ];
 

@@ -2,13 +2,13 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    called, function_around, mentions, mentions_any, sides, values,
+    arguments, called, function_around, mentions, mentions_any, receiver, sides, values,
 };
 use crate::rules::helpers::kernels::{
     constants, given, is_tl, kernel_around, launched, launches, parameters,
 };
 use crate::semantic::integer;
-use crate::syntax::{Kind, Node};
+use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
@@ -119,6 +119,7 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
             .find(|(launch, given_length)| {
                 integer(&cx.semantics, *given_length).is_none()
                     && !is_checked(cx, *launch, *given_length)
+                    && literal_size(cx, *given_length).is_none_or(|length| length > size)
             })
         else {
             continue;
@@ -166,7 +167,7 @@ fn row_length<'a>(
             .is_some_and(|(left, right)| [left, right].map(|side| tree.text(side)).contains(&block))
     });
     let assignment = tree.parent(arange)?;
-    let columns = tree.child(assignment, crate::syntax::Field::Left)?;
+    let columns = tree.child(assignment, Field::Left)?;
     let has_loop = cx
         .within(kernel)
         .any(|node| matches!(tree.kind(node), Kind::ForStatement | Kind::WhileStatement));
@@ -206,4 +207,50 @@ fn is_checked(cx: &PythonChecker<'_>, launch: Node, length: Node) -> bool {
     cx.within(function)
         .filter(|node| matches!(tree.kind(*node), Kind::AssertStatement | Kind::IfStatement))
         .any(|node| mentions(cx, node, name) || mentions_any(cx, node, &["block", "BLOCK"]))
+}
+
+/// The 512 of `x.shape[1]` or `x.size(1)`, after `x = torch.randn((1024, 512))` in the same scope.
+fn literal_size(cx: &PythonChecker<'_>, length: Node) -> Option<i64> {
+    let tree = cx.tree();
+    let length = cx.semantics.expression(length);
+    let (holder, index) = match tree.kind(length) {
+        Kind::Subscript => {
+            let shape = tree.child(length, Field::Value)?;
+            let is_shape = tree.text(tree.child(shape, Field::Attribute)?) == "shape";
+            let index = tree.child(length, Field::Subscript)?;
+            is_shape.then_some((tree.child(shape, Field::Object)?, index))?
+        }
+        Kind::Call if called(cx, length) == "size" => {
+            (receiver(cx, length)?, values(cx, length).first().copied()?)
+        }
+        _ => return None,
+    };
+    let made = cx.semantics.expression(holder);
+    if !cx.callee(made).is_some_and(|name| {
+        name.is_any(&[
+            "torch.randn",
+            "torch.rand",
+            "torch.empty",
+            "torch.ones",
+            "torch.zeros",
+        ])
+    }) {
+        return None;
+    }
+    let mut sizes: Vec<Node> = arguments(cx, made)
+        .into_iter()
+        .filter(|argument| tree.kind(*argument) != Kind::KeywordArgument)
+        .collect();
+    if let [shape] = sizes[..]
+        && matches!(tree.kind(shape), Kind::Tuple | Kind::List)
+    {
+        sizes = tree.parts(shape).collect();
+    }
+    let last = i64::try_from(sizes.len()).ok()? - 1;
+    let index = match tree.text(index) {
+        "-1" => last,
+        text => text.parse().ok()?,
+    };
+    let size = sizes.get(usize::try_from(index).ok()?)?;
+    integer(&cx.semantics, *size)
 }
