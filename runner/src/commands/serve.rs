@@ -165,6 +165,9 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         None => Store::open(&folder),
     });
     let store = opened.await??;
+    if let Some(limit) = settings.running_limit {
+        store.limit_running(limit);
+    }
     let recovered = store.with(Store::recover).await?;
     if recovered.queued + recovered.failed > 0 {
         tracing::info!(

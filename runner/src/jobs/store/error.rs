@@ -137,6 +137,14 @@ pub(crate) enum StoreError {
         /// The number of its queued jobs.
         waiting: usize,
     },
+    /// The jobs of one token have used devices for as long as it may on a day.
+    #[error("the jobs of this token have used devices for {} minutes today", limit.as_secs() / 60)]
+    DeviceTimeSpent {
+        /// The permitted time.
+        limit: std::time::Duration,
+        /// Time until the next day begins.
+        retry_after: std::time::Duration,
+    },
     /// The system returned no random numbers.
     #[error("the system returned no random numbers: {0}")]
     Random(#[from] getrandom::Error),

@@ -35,6 +35,7 @@ static DIALECT: Dialect = Dialect {
     now: "extract(epoch from clock_timestamp())::float8",
     for_update: " for update",
     skip_locked: " for update skip locked",
+    lock: Some("select pg_advisory_xact_lock(hashtextextended(?1, 0))"),
 };
 
 /// The connections of one server to the database.

@@ -34,6 +34,7 @@ fn shared_database_serves_several_servers() {
     let mut server = PostgresServer::start();
     changes_of_another_server_are_signalled(&server.database("signals"));
     two_servers_lease_no_job_twice(&server.database("claims"));
+    approval_at_the_moment_of_a_submission_queues_the_job(&server.database("approval"));
     newer_schema_is_refused(&server.database("newer"));
     let url = server.database("outage");
     lost_database_is_reported_and_used_again(&mut server, &url);
@@ -109,6 +110,41 @@ fn two_servers_lease_no_job_twice(url: &str) {
     for id in &leased {
         assert_eq!(view(&stores[0], id).state, JobState::Done);
     }
+}
+
+/// A job is submitted on one server while another one has approved its code and not yet committed.
+fn approval_at_the_moment_of_a_submission_queues_the_job(url: &str) {
+    let [here, there] = [(), ()].map(|()| Store::connect(url).expect("the server runs"));
+    let waits = NewJob {
+        needs_approval: true,
+        ..job()
+    };
+    let first = here.submit(&waits, 10).expect("stored");
+    assert_eq!(first.state, JobState::AwaitingApproval);
+    let mut submitting = None;
+    here.change(|tx, _| {
+        crate::jobs::store::approval::lock_code(tx, &waits.code_sha256)?;
+        let (there, job) = (there.clone(), waits.clone());
+        submitting = Some(thread::spawn(move || {
+            there.submit(&job, 10).expect("stored")
+        }));
+        // Longer than a submission takes that does not wait.
+        sleep(Duration::from_millis(300));
+        tx.execute(
+            "insert into approvals (code_sha256, approved_at) values (?1, '')",
+            values![&waits.code_sha256],
+        )
+    })
+    .expect("works");
+    let second = submitting
+        .expect("was started")
+        .join()
+        .expect("does not panic");
+    assert_eq!(second.state, JobState::Queued);
+    assert_eq!(
+        here.approve(&first.id, None).expect("works"),
+        ApprovalOutcome::Decided
+    );
 }
 
 fn newer_schema_is_refused(url: &str) {
