@@ -151,6 +151,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         None => LivePages::fixed(Pages::load(None, &options)?),
     };
     let database = args.database.url()?;
+    let authority = args.database.authority();
     if database.is_some() && args.retention_size.is_some() {
         return Err("--retention-size is for the database in the data folder; use --retention with --database".into());
     }
@@ -161,7 +162,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         None => None,
     };
     let opened = spawn_blocking(move || match database {
-        Some(url) => Store::connect(&url),
+        Some(url) => Store::connect(&url, authority.as_deref()),
         None => Store::open(&folder),
     });
     let store = opened.await??;

@@ -108,6 +108,14 @@ pub(crate) enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The certificates for the shared database cannot be used.
+    #[error("the certificates in {} cannot be used ({reason}); pass a PEM file with --database-ca", path.display())]
+    DatabaseCertificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The database, or the server that has it, does not answer at present.
     #[error("{peer} cannot be reached: {reason}; check that it runs, and its address")]
     Unreachable {
