@@ -188,9 +188,12 @@ impl JobView {
             && self.state == JobState::Queued
             && let EventBody::Queued { position, reason } = &event.body
         {
-            // The stream repeats the event with the current position, and with the reason why no host can run the job.
+            // The stream repeats the event with the current position, and with the reason why no host can run the job. The
+            // page of a job has the reason from the server; its module, which is as large as its budget, does not update it.
             self.position = *position;
-            self.requeue_reason.clone_from(reason);
+            if cfg!(not(target_arch = "wasm32")) {
+                self.requeue_reason.clone_from(reason);
+            }
         }
         if event.seq <= self.last_seq {
             return;
