@@ -79,6 +79,8 @@ enum Command {
     Doctor(doctor::Args),
     /// Run jobs of a server elsewhere on the devices of this host
     Worker(commands::worker::Args),
+    /// List the hosts of a server, their devices and what runs on them; drain a host
+    Fleet(commands::fleet::Args),
     /// Create, list and remove the tokens of a team
     Token(commands::tokens::Args),
     /// Copy a server's jobs, results and tokens into a file, also while it runs
@@ -106,6 +108,7 @@ fn main() -> ExitCode {
         Command::Build(args) => build::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Worker(args) => commands::worker::run(args),
+        Command::Fleet(args) => commands::fleet::run(&args),
         Command::Token(args) => commands::tokens::run(args),
         Command::Backup(args) => commands::backup::run_backup(args),
         Command::Restore(args) => commands::backup::run_restore(args),

@@ -5,13 +5,12 @@ mod support;
 use hipward_protocol::{EventBody, JobState};
 use serde_json::{Value, json};
 use std::{
-    fs,
     path::Path,
     process::{Child, ExitStatus, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
-use support::{MEASURES, Server, agent, hipward, printed, problem, signal, state};
+use support::{MEASURES, Server, hipward, printed, problem, send, signal, state, token};
 
 /// A running `hipward worker`. It is killed with its drop.
 struct Worker(Option<Child>);
@@ -54,19 +53,6 @@ impl Drop for Worker {
     }
 }
 
-/// Creates a token and writes it to a file.
-fn token(server: &Server, name: &str, role: &str) -> std::path::PathBuf {
-    let created = hipward()
-        .args(["token", "add", name, "--role", role, "--data"])
-        .arg(server.data.path())
-        .output()
-        .expect("runs");
-    assert!(created.status.success(), "{created:?}");
-    let file = server.data.path().join(name);
-    fs::write(&file, created.stdout).expect("is ours");
-    file
-}
-
 fn wait_for_devices(server: &Server, number: usize) -> Value {
     let begin = Instant::now();
     loop {
@@ -79,26 +65,6 @@ fn wait_for_devices(server: &Server, number: usize) -> Value {
         assert!(begin.elapsed() < Duration::from_secs(200), "{devices}");
         sleep(Duration::from_millis(50));
     }
-}
-
-/// Sends a request with the token in a file. Returns the status and the code of the problem.
-fn send(server: &Server, method: &str, path: &str, token: &Path, body: &Value) -> (u16, String) {
-    let token = fs::read_to_string(token).expect("readable");
-    let request = ureq::http::Request::builder()
-        .method(method)
-        .uri(format!("{}{path}", server.url))
-        .header("content-type", "application/json")
-        .header("authorization", format!("Bearer {}", token.trim()))
-        .body(body.to_string())
-        .expect("a request");
-    let mut answer = agent().run(request).expect("answers");
-    let body = answer.body_mut().read_to_string().expect("a body");
-    let status = answer.status().as_u16();
-    let code = match status {
-        400.. => problem(&body).code,
-        _ => body,
-    };
-    (status, code)
 }
 
 #[test]

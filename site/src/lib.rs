@@ -54,7 +54,8 @@ pub use job::{
 };
 #[cfg(feature = "ssr")]
 pub use page::{
-    ApprovalPage, CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page,
+    ApprovalPage, CONTENT_SECURITY_POLICY, JobPage, PageData, duration, render_content_errors,
+    render_page,
 };
 #[cfg(feature = "ssr")]
 pub use search::{SEARCH_INDEX, SEARCH_TEXTS, Search, search};

@@ -93,6 +93,8 @@ pub enum Route {
     Isa,
     /// `/jobs/`
     Jobs,
+    /// `/fleet/`; needs [`PageData::Fleet`](crate::PageData::Fleet).
+    Fleet,
     /// `/jobs/approvals/`; needs [`PageData::Approvals`](crate::PageData::Approvals).
     Approvals,
     /// `/jobs/compare/`; needs [`PageData::Compare`](crate::PageData::Compare).
@@ -138,6 +140,7 @@ impl Route {
             Route::Benchmark => "/benchmark/".to_owned(),
             Route::Isa => "/isa/".to_owned(),
             Route::Jobs => "/jobs/".to_owned(),
+            Route::Fleet => "/fleet/".to_owned(),
             Route::Approvals => "/jobs/approvals/".to_owned(),
             Route::Compare => "/jobs/compare/".to_owned(),
             Route::RemoteJob => "/jobs/remote/".to_owned(),
@@ -292,6 +295,7 @@ impl Site {
                 Some(Route::Reference(found.to_owned()))
             }
             ["jobs"] => Some(Route::Jobs),
+            ["fleet"] => Some(Route::Fleet),
             ["jobs", "approvals"] => Some(Route::Approvals),
             ["jobs", "compare"] => Some(Route::Compare),
             ["jobs", "remote"] if !self.runners.is_empty() => Some(Route::RemoteJob),

@@ -40,6 +40,7 @@ impl Site {
             route,
             Route::Approvals
                 | Route::Compare
+                | Route::Fleet
                 | Route::Job(_)
                 | Route::Jobs
                 | Route::NotFound

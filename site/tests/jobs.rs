@@ -477,7 +477,7 @@ fn a_waiting_a_cancelled_and_a_failed_job_say_so() {
         reason: Some("the runner was restarted.".into()),
     }]));
     assert!(
-        waiting.contains("Waiting; 2 jobs are ahead. It runs again: the runner was restarted."),
+        waiting.contains("Waiting; 2 jobs are ahead. Reason: the runner was restarted."),
         "{waiting}"
     );
 

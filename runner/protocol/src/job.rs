@@ -1,10 +1,10 @@
 //! Requests for jobs, and their state.
 
-use crate::{Failure, VariantId};
+use crate::{Failure, Priority, Requirements, VariantId};
 use serde::{Deserialize, Serialize};
 
 /// The body of `POST /api/v1/jobs`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobRequest {
@@ -23,6 +23,12 @@ pub struct JobRequest {
     /// or the processor where there is no GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// Conditions on the host and the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub require: Option<Requirements>,
+    /// The priority; absent means `normal`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
 }
 
 /// State of a job. `done`, `failed` and `cancelled` are final.

@@ -22,7 +22,7 @@ pub struct JobView {
     pub attempt: u32,
     /// Jobs ahead, while queued.
     pub position: usize,
-    /// Why the job was queued again, if it was.
+    /// Why the job was queued again, or why no host can run it at present.
     #[serde(alias = "retried")]
     pub requeue_reason: Option<String>,
     /// The leased device.
@@ -186,10 +186,14 @@ impl JobView {
     pub fn apply(&mut self, event: &Event) {
         if event.seq == self.last_seq
             && self.state == JobState::Queued
-            && let EventBody::Queued { position, .. } = event.body
+            && let EventBody::Queued { position, reason } = &event.body
         {
-            // The stream repeats the event with the current position.
-            self.position = position;
+            // The stream repeats the event with the current position, and with the reason why no host can run the job. The
+            // page of a job has the reason from the server; its module, which is as large as its budget, does not update it.
+            self.position = *position;
+            if cfg!(not(target_arch = "wasm32")) {
+                self.requeue_reason.clone_from(reason);
+            }
         }
         if event.seq <= self.last_seq {
             return;
@@ -390,14 +394,14 @@ mod tests {
     }
 
     #[test]
-    fn repeated_queued_event_updates_the_position() {
+    fn repeated_queued_event_updates_the_position_and_the_reason() {
         let now = r#"{"seq":1,"attempt":1,"at":"","type":"queued","position":2}"#;
         let view = fold(&[AGAIN, now]);
         assert_eq!((view.position, view.last_seq), (2, 1));
-        assert_eq!(
-            view.requeue_reason.as_deref(),
-            Some("the runner was stopped")
-        );
+        assert_eq!(view.requeue_reason, None);
+        let no_host = r#"{"seq":1,"attempt":1,"at":"","type":"queued","position":2,"reason":"no host has it"}"#;
+        let view = fold(&[AGAIN, now, no_host]);
+        assert_eq!(view.requeue_reason.as_deref(), Some("no host has it"));
         // Ignored once the job runs.
         let leased = r#"{"seq":2,"attempt":2,"at":"","type":"leased","device":
             {"id":"cpu","name":"A processor","vendor":"cpu","arch":"x86_64","memory_bytes":1}}"#;

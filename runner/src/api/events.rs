@@ -4,10 +4,11 @@
 
 use super::{
     App,
+    hosts::no_host_reason,
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
-use crate::{jobs::Store, shutdown::Shutdown};
+use crate::shutdown::Shutdown;
 use axum::{
     extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
@@ -32,6 +33,8 @@ const BATCH: usize = 256;
 const RETRY: Duration = Duration::from_secs(2);
 /// Minimum interval between two positions.
 const POSITION_EVERY: Duration = Duration::from_millis(500);
+/// Interval of the check whether a host can run the job, which joins and leaves without a signal.
+const HOSTS_EVERY: Duration = Duration::from_secs(10);
 /// `Retry-After` when too many streams are open.
 const STREAM_RETRY: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -48,7 +51,7 @@ pub(crate) struct Resume {
 /// Follow a job's event log.
 ///
 /// Server-sent events. The `id` of each is its sequence number, its `data` an `Event`. While the job is queued, its
-/// last event is repeated without an `id` each time its position changes. The stream ends after the final event. A
+/// last event is repeated without an `id` each time its position changes, or the reason why no host can run it. The stream ends after the final event. A
 /// client that reconnects after that gets a 204, on which a browser's `EventSource` stops reconnecting.
 #[utoipa::path(
     get,
@@ -95,10 +98,11 @@ pub(crate) async fn stream(
         signal: app.store.watch(&id),
         queue: app.store.watch_queue(),
         queued: None,
-        store: app.store,
+        reason: None,
+        shutdown: app.shutdown.clone(),
+        app,
         id,
         after,
-        shutdown: app.shutdown,
     };
     let hello = SseEvent::default().retry(RETRY);
     let events = cursor.events().map(|message| as_sse(&message));
@@ -162,13 +166,15 @@ enum Message {
 
 /// The position of one client in one event log.
 struct Cursor {
-    store: Store,
+    app: App,
     id: String,
     after: u64,
     signal: watch::Receiver<u64>,
     queue: watch::Receiver<u64>,
     /// While the job is queued: its last event, with the position that was sent last.
     queued: Option<Event>,
+    /// The reason in that event, as it is stored.
+    reason: Option<String>,
     shutdown: Shutdown,
     /// Counts this stream until it ends.
     _permit: OwnedSemaphorePermit,
@@ -182,7 +188,11 @@ impl Cursor {
             let mut go_on = true;
             if let Some(Message::Event(last)) = batch.last() {
                 cursor.after = last.seq;
-                cursor.queued = matches!(last.body, EventBody::Queued { .. }).then(|| last.clone());
+                cursor.queued = None;
+                if let EventBody::Queued { reason, .. } = &last.body {
+                    cursor.reason.clone_from(reason);
+                    cursor.queued = Some(last.clone());
+                }
                 go_on = !last.body.is_final();
             }
             Some((stream::iter(batch), go_on.then_some(cursor)))
@@ -198,6 +208,7 @@ impl Cursor {
             self.queue.mark_unchanged();
             let (id, after) = (self.id.clone(), self.after);
             let read = self
+                .app
                 .store
                 .with(move |store| store.events_after(&id, after, BATCH))
                 .await;
@@ -227,6 +238,7 @@ impl Cursor {
                         () = self.shutdown.requested() => return None,
                     }
                 }
+                () = sleep(HOSTS_EVERY), if self.queued.is_some() => {}
                 () = self.shutdown.requested() => return None,
             }
         }
@@ -235,19 +247,23 @@ impl Cursor {
     /// Whether the job was deleted.
     async fn is_removed(&self) -> bool {
         let id = self.id.clone();
-        let owner = self.store.with(move |store| store.owner(&id)).await;
+        let owner = self.app.store.with(move |store| store.owner(&id)).await;
         matches!(owner, Ok(None))
     }
 
-    /// The last event with the new position, if the job is still queued and the position has changed.
+    /// The last event with the new position and reason, if the job is still queued and one of them has changed.
     async fn moved(&mut self) -> Option<Event> {
         let queued = self.queued.as_mut()?;
         let id = self.id.clone();
-        let position = self.store.with(move |store| store.position(&id)).await;
-        let now = position.ok().flatten()?;
+        let found = self.app.store.with(move |store| store.position(&id)).await;
+        let new_position = found.ok().flatten()?;
+        let no_host = no_host_reason(&self.app, &self.id).await;
+        let new_reason = no_host.or_else(|| self.reason.clone());
         match &mut queued.body {
-            EventBody::Queued { position, .. } if *position != now => {
-                *position = now;
+            EventBody::Queued { position, reason }
+                if (*position, &*reason) != (new_position, &new_reason) =>
+            {
+                (*position, *reason) = (new_position, new_reason);
                 Some(queued.clone())
             }
             _ => None,

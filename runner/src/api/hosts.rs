@@ -8,8 +8,8 @@ use super::{
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::{
-    AppendRequest, FreeDevice, HandBackRequest, LEASE_TIME, Lease, LeasedJob, RenewRequest, Role,
-    Runner, StoreError, WaitRequest,
+    AppendRequest, FreeDevice, HandBackRequest, HostFacts, HostReport, LEASE_TIME, Lease,
+    LeasedJob, RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets,
 };
 use axum::{
     Json,
@@ -18,7 +18,7 @@ use axum::{
     http::{HeaderMap, StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
-use hipward_protocol::{Capabilities, Device, EventBody, Variant};
+use hipward_protocol::{Capabilities, Device, EventBody, Requirements, Variant};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -37,7 +37,11 @@ pub(super) struct Fleet {
     /// The variants that at least one of them has.
     pub(super) variants: Vec<Variant>,
     /// The hosts that have joined, without this server.
-    hosts: Vec<Capabilities>,
+    hosts: Vec<HostReport>,
+    /// What jobs can require of this server.
+    own_facts: HostFacts,
+    /// The number of devices of this server, which are the first of `devices`.
+    own_devices: usize,
 }
 
 impl Fleet {
@@ -45,10 +49,11 @@ impl Fleet {
     pub(super) async fn now(app: &App, runner: &Runner) -> Result<Fleet, StoreError> {
         let hosts = app.store.with(|store| store.hosts()).await?;
         let mut devices = runner.devices();
+        let own_devices = devices.len();
         let mut variants = runner.variants().to_vec();
         for host in &hosts {
-            devices.extend(host.devices.iter().cloned());
-            for variant in &host.variants {
+            devices.extend(host.capabilities.devices.iter().cloned());
+            for variant in &host.capabilities.variants {
                 if !variants.iter().any(|known| known.id == variant.id) {
                     variants.push(variant.clone());
                 }
@@ -58,6 +63,39 @@ impl Fleet {
             devices,
             variants,
             hosts,
+            own_facts: runner.facts(),
+            own_devices,
+        })
+    }
+
+    /// Why no device runs a job with these requirements at present. None if one does, or will once it is free.
+    pub(super) fn lacks(&self, required: &Requirements, device: Option<&str>) -> Option<String> {
+        let own = self.devices[..self.own_devices]
+            .iter()
+            .map(|device| (device, &self.own_facts));
+        let joined = self.hosts.iter().flat_map(|host| {
+            let devices = host.capabilities.devices.iter();
+            devices.map(|device| (device, &host.facts))
+        });
+        let runs = own.chain(joined).any(|(found, facts)| {
+            device.is_none_or(|wanted| wanted == found.id) && meets(required, found, facts)
+        });
+        if runs {
+            return None;
+        }
+        Some(match (required.is_empty(), device) {
+            (true, None) => "no host has a device; the job starts when one joins".to_owned(),
+            (true, Some(device)) => {
+                format!("no host has the device {device}; the job starts when it joins")
+            }
+            (false, None) => format!(
+                "no host has {}; the job starts when one joins",
+                describe(required)
+            ),
+            (false, Some(device)) => format!(
+                "the device {device} with {} is on no host; the job starts when it joins",
+                describe(required)
+            ),
         })
     }
 
@@ -73,7 +111,7 @@ impl Fleet {
             return own;
         };
         // The limits of jobs are those of the host that runs them.
-        let base = if own.ready { own } else { first };
+        let base = if own.ready { own } else { first.capabilities };
         Capabilities {
             devices: self.devices,
             variants: self.variants,
@@ -94,6 +132,29 @@ pub(super) async fn capabilities(app: &App) -> Capabilities {
     }
 }
 
+/// Why no host starts a queued job at present. None if one will, or if the database cannot be read.
+pub(super) async fn no_host_reason(app: &App, job: &str) -> Option<String> {
+    let id = job.to_owned();
+    let found = app.store.with(move |store| {
+        let required = store.required(&id)?;
+        Ok::<_, StoreError>((store.maintenance()?, required))
+    });
+    let (maintenance, required) = found.await.ok()?;
+    if let Some(reason) = maintenance {
+        return Some(match reason.is_empty() {
+            true => "maintenance, no host starts a job".to_owned(),
+            false => format!("maintenance, no host starts a job ({reason})"),
+        });
+    }
+    let (required, device) = required?;
+    let runner = app.runner.settled().await;
+    if required.is_empty() && device.is_none() && !runner.devices().is_empty() {
+        return None;
+    }
+    let fleet = Fleet::now(app, &runner).await.ok()?;
+    fleet.lacks(&required, device.as_deref())
+}
+
 /// Report what a host can run.
 ///
 /// A host is listed for a minute after each report.
@@ -101,7 +162,7 @@ pub(super) async fn capabilities(app: &App) -> Capabilities {
     put,
     path = "/api/v1/hosts/{name}",
     params(("name" = String, Path, description = "The name of the host.")),
-    request_body = Capabilities,
+    request_body = HostReport,
     responses(ApiError, (status = 204, description = "Stored.")),
     security((), ("token" = []))
 )]
@@ -112,13 +173,13 @@ pub(crate) async fn report(
     body: Body,
 ) -> ApiResult<StatusCode> {
     let holder = holder(&app, &headers).await?;
-    let capabilities: Capabilities = parse(&app, &headers, body).await?;
-    for device in &capabilities.devices {
+    let report: HostReport = parse(&app, &headers, body).await?;
+    for device in &report.capabilities.devices {
         check_device(&name, device)?;
     }
     let is_free = app
         .store
-        .with(move |store| store.host_seen(&name, &holder, &capabilities))
+        .with(move |store| store.host_seen(&name, &holder, &report))
         .await?;
     if !is_free {
         return Err(ApiError::new(
@@ -158,10 +219,8 @@ pub(crate) async fn wait(
     let mut shutdown = app.shutdown.clone();
     loop {
         queue.mark_unchanged();
-        let (device, unassigned) = (free.device.id.clone(), free.unassigned);
-        let has_work = app
-            .store
-            .with(move |store| store.has_work(&device, unassigned));
+        let waiting = free.clone();
+        let has_work = app.store.with(move |store| store.has_work(&waiting));
         if has_work.await? {
             return Ok(StatusCode::OK);
         }
@@ -195,13 +254,10 @@ pub(crate) async fn claim(
     let holder = holder(&app, &headers).await?;
     let free: FreeDevice = parse(&app, &headers, body).await?;
     check_free(&free)?;
-    let FreeDevice {
-        device, unassigned, ..
-    } = free;
-    let id = device.id.clone();
+    let id = free.device.id.clone();
     let claimed = app
         .store
-        .with(move |store| store.claim_for(&device, unassigned, Some(LEASE_TIME), Some(&holder)));
+        .with(move |store| store.claim_for(&free, Some(LEASE_TIME), Some(&holder)));
     let Some(lease) = claimed.await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
@@ -372,7 +428,7 @@ impl<S: Send + Sync> FromRequestParts<S> for LeaseId {
 }
 
 /// The name of a host in a request's path.
-pub(crate) struct HostName(String);
+pub(crate) struct HostName(pub(super) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for HostName {
     type Rejection = ApiError;

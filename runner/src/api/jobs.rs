@@ -8,7 +8,7 @@ use super::{
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::{
-    CancelOutcome, NewJob, Refusal, RemoveOutcome, Role, Runner, Settings, StoreError,
+    CancelOutcome, NewJob, Refusal, RemoveOutcome, Role, Runner, Settings, StoreError, is_label,
 };
 use axum::{
     Json,
@@ -19,7 +19,9 @@ use axum::{
 };
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
-use hipward_protocol::{JobRequest, JobSummary, ListedJob, Problem, Variant, VariantId};
+use hipward_protocol::{
+    JobRequest, JobSummary, ListedJob, Priority, Problem, Requirements, Variant, VariantId,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -33,6 +35,8 @@ const MAX_ANONYMOUS: usize = 10;
 const MAX_LISTED: usize = 200;
 /// Maximum length of a title, characters.
 const TITLE_CHARACTERS: usize = 120;
+/// Maximum number of labels that a job requires.
+const MAX_LABELS: usize = 8;
 /// Maximum size of a body. More than the largest snippet, because JSON may escape a byte as six.
 const BODY_BYTES: usize = 2 * 1024 * 1024;
 /// After this many bytes the connection is closed while the client is still sending.
@@ -47,7 +51,7 @@ const READ_AWAY_BYTES: usize = 64 * 1024 * 1024;
         ApiError,
         (status = 202, description = "Accepted. The job waits for a device, or for the approval of its code.", body = JobSummary,
             headers(("Location" = String, description = "Path of the job."))),
-        (status = 429, description = "The queue is full.", content_type = "application/problem+json", body = Problem,
+        (status = 429, description = "The queue is full, or a quota of the token is spent.", content_type = "application/problem+json", body = Problem,
             headers(("Retry-After" = u64, description = "Seconds.")))
     ),
     security((), ("token" = []))
@@ -68,6 +72,15 @@ pub(crate) async fn submit(
         .access
         .authorize_job(&headers, is_site_benchmark)
         .await?;
+    if job.priority == Priority::High && identity.role < Role::Operate {
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "priority-not-permitted",
+            "This priority is for operators",
+            "Only a token with the role `operate` may submit a job with the priority high.",
+            "Submit it with the priority normal, or ask an operator.",
+        ));
+    }
     let job = NewJob {
         needs_approval: app.access.needs_approval(&identity) && !is_site_benchmark,
         owner: identity.name.clone(),
@@ -250,6 +263,10 @@ struct Submitted {
     variants: Vec<String>,
     #[serde(default)]
     device: Option<String>,
+    #[serde(default)]
+    require: Option<Requirements>,
+    #[serde(default)]
+    priority: Option<Priority>,
 }
 
 /// Parses an object. serde alone would also accept a list of the fields' values.
@@ -402,6 +419,8 @@ fn parse(fleet: &Fleet, can_run: bool, headers: &HeaderMap, body: &[u8]) -> ApiR
             "Leave the device out to take the first that is free.",
         ));
     }
+    let require = submitted.require.unwrap_or_default();
+    check_requirements(&require)?;
     Ok(NewJob {
         code_sha256: HEXLOWER.encode(&Sha256::digest(submitted.code.as_bytes())),
         code: submitted.code,
@@ -410,7 +429,48 @@ fn parse(fleet: &Fleet, can_run: bool, headers: &HeaderMap, body: &[u8]) -> ApiR
         device: submitted.device,
         owner: None,
         needs_approval: false,
+        require,
+        priority: submitted.priority.unwrap_or_default(),
     })
+}
+
+/// Checks that the values of requirements can be compared with a host's.
+fn check_requirements(require: &Requirements) -> ApiResult<()> {
+    let is_version = |text: &str| {
+        (1..=64).contains(&text.len())
+            && text
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.')
+    };
+    let is_arch = |text: &str| {
+        (1..=64).contains(&text.len())
+            && text.chars().all(|c| {
+                c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-' | '_')
+            })
+    };
+    let invalid = |name: &str, value: &str| {
+        Err(ApiError::bad_request(
+            "invalid-requirement",
+            "A requirement is invalid",
+            format!("{value:?} is not a value of {name}."),
+            "Use values such as arch gfx942, torch 2.9, rocm 7.0, and up to 8 labels of lower-case letters, digits, - and . ",
+        ))
+    };
+    if let Some(arch) = require.arch.as_deref().filter(|arch| !is_arch(arch)) {
+        return invalid("arch", arch);
+    }
+    for (name, version) in [("rocm", &require.rocm), ("torch", &require.torch)] {
+        if let Some(version) = version.as_deref().filter(|version| !is_version(version)) {
+            return invalid(name, version);
+        }
+    }
+    if let Some(label) = require.labels.iter().find(|label| !is_label(label)) {
+        return invalid("labels", label);
+    }
+    if require.labels.len() > MAX_LABELS {
+        return invalid("labels", &require.labels.join(","));
+    }
+    Ok(())
 }
 
 /// The requested variants in ladder order, always including eager and its control: without the baseline

@@ -11,6 +11,7 @@ mod devices;
 mod entity_tag;
 mod events;
 mod exercises;
+mod fleet;
 mod health;
 mod hosts;
 mod job_id;
@@ -132,6 +133,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(hosts::append))
         .routes(routes!(hosts::renew))
         .routes(routes!(hosts::hand_back))
+        .routes(routes!(fleet::show))
+        .routes(routes!(fleet::drain, fleet::resume))
+        .routes(routes!(fleet::start_maintenance, fleet::end_maintenance))
         .routes(routes!(devices::list))
         .routes(routes!(capabilities::show))
         .routes(routes!(openapi::show))

@@ -1,6 +1,6 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
-use super::{App, approvals, hosts, jobs, problem::ApiError, report};
+use super::{App, approvals, fleet, hosts, jobs, problem::ApiError, report};
 use crate::{
     jobs::Role,
     web::{content_coding::Coding, pages::Pages},
@@ -42,6 +42,11 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
             }
             _ => not_found(&app),
         };
+    }
+    match path {
+        "/fleet/" => return fleet_page(&app, request.headers()).await,
+        "/fleet" => return Redirect::permanent("/fleet/").into_response(),
+        _ => {}
     }
     if let Some(html) = pages.content_error_page(path) {
         return page(&pages, StatusCode::INTERNAL_SERVER_ERROR, html);
@@ -146,6 +151,18 @@ async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
         Err(_) => None,
     };
     render(app, |pages| pages.jobs(jobs)).await
+}
+
+/// The hosts, for requests that may see the jobs of others.
+async fn fleet_page(app: &App, headers: &HeaderMap) -> Response {
+    let found = match app.access.authorize_reader(headers, Role::Read).await {
+        Ok(_) => match fleet::fleet(app).await {
+            Ok(found) => Some(found),
+            Err(error) => return ApiError::from(error).into_response(),
+        },
+        Err(_) => None,
+    };
+    render(app, |pages| pages.fleet(found)).await
 }
 
 /// The jobs that wait for approval. Only operators see them.

@@ -124,6 +124,14 @@ impl From<StoreError> for ApiError {
             let detail = format!("{waiting} jobs of this token are waiting, which is the maximum.");
             return Self::too_many("token-queue-full", title, detail, QUEUE_MOVES);
         }
+        if let StoreError::DeviceTimeSpent { limit, retry_after } = error {
+            let title = "The device time of this token is spent";
+            let detail = format!(
+                "Jobs of this token have used devices for {} minutes today (UTC), which is the maximum.",
+                limit.as_secs() / 60
+            );
+            return Self::too_many("token-device-time-spent", title, detail, retry_after);
+        }
         tracing::error!("{error}");
         let status = match error {
             // A state of the host, which its operator can change.

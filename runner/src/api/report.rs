@@ -2,6 +2,7 @@
 
 use super::{
     App,
+    hosts::no_host_reason,
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
@@ -11,7 +12,7 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use hipward_protocol::{JobSummary, JobView};
+use hipward_protocol::{JobState, JobSummary, JobView};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -62,7 +63,9 @@ pub(crate) async fn markdown(State(app): State<App>, JobId(id): JobId) -> ApiRes
 
 /// Loads a job with everything its page shows.
 pub(super) async fn find(app: &App, id: String) -> Result<Option<Job>, StoreError> {
-    app.store
+    let job = id.clone();
+    let found = app
+        .store
         .with(move |store| {
             let (Some(summary), Some(code)) = (store.summary(&id)?, store.code(&id)?) else {
                 return Ok(None);
@@ -72,13 +75,22 @@ pub(super) async fn find(app: &App, id: String) -> Result<Option<Job>, StoreErro
             if let Some(position) = summary.position {
                 view.position = position;
             }
-            Ok(Some(Job {
+            Ok::<_, StoreError>(Some(Job {
                 summary,
                 view,
                 code,
             }))
         })
-        .await
+        .await?;
+    let Some(mut found) = found else {
+        return Ok(None);
+    };
+    if found.summary.state == JobState::Queued
+        && let Some(reason) = no_host_reason(app, &job).await
+    {
+        found.view.requeue_reason = Some(reason);
+    }
+    Ok(Some(found))
 }
 
 fn attachment(media_type: &'static str, name: &str, text: String) -> Response {

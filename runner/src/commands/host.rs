@@ -2,7 +2,7 @@
 
 use crate::{
     isolation::PermittedMechanisms,
-    jobs::{QueueLimits, Settings, prepare_data_folder},
+    jobs::{QueueLimits, Settings, is_label, prepare_data_folder},
 };
 use clap::ValueEnum;
 use hipward_protocol::IsolationLevel;
@@ -29,6 +29,12 @@ pub(crate) struct HostArgs {
         hide_short_help = true
     )]
     token_queue_limit: usize,
+    /// Maximum number of running jobs of one token, other than the operator's [default: no limit]
+    #[arg(long, value_name = "JOBS", hide_short_help = true, value_parser = clap::value_parser!(u16).range(1..))]
+    token_running_limit: Option<u16>,
+    /// Time for which jobs of one token, other than the operator's, may use devices on a day (UTC), such as 60m [default: no limit]
+    #[arg(long, value_name = "AGE", hide_short_help = true, value_parser = age)]
+    token_device_time: Option<Duration>,
 }
 
 /// Arguments of a runner.
@@ -49,6 +55,9 @@ pub(crate) struct RunnerArgs {
     /// Limit of the sampling time per variant, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
     time_cap: Duration,
+    /// Label of this host, which jobs can require; may be repeated
+    #[arg(long, value_name = "LABEL", hide_short_help = true, value_parser = label)]
+    label: Vec<String>,
     /// Isolation level below which no job runs: limits, syscalls or files [default: files where others can send code, else
     /// limits]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
@@ -77,7 +86,9 @@ impl HostArgs {
             queue_limits: QueueLimits {
                 total: self.queue_limit,
                 per_owner: self.token_queue_limit,
+                device_time_per_day: self.token_device_time,
             },
+            running_limit: self.token_running_limit.map(usize::from),
             ..self.runner.settings(data, senders)?
         })
     }
@@ -110,7 +121,10 @@ impl RunnerArgs {
             queue_limits: QueueLimits {
                 total: 0,
                 per_owner: 0,
+                device_time_per_day: None,
             },
+            running_limit: None,
+            labels: self.label,
             minimum_isolation: self.minimum_isolation.map_or(default_isolation, Into::into),
             minimum_isolation_for_others: self
                 .minimum_isolation
@@ -132,6 +146,14 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     } else {
         Err("must be more than 0".to_owned())
     }
+}
+
+/// A label of a host.
+fn label(text: &str) -> Result<String, String> {
+    if !is_label(text) {
+        return Err("use up to 32 lower-case letters, digits, - and .".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// The memory limit of a job.

@@ -8,6 +8,7 @@ mod data;
 mod database;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod fleet;
 pub(crate) mod host;
 pub(crate) mod lsp;
 mod public_args;

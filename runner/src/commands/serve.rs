@@ -151,6 +151,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         None => LivePages::fixed(Pages::load(None, &options)?),
     };
     let database = args.database.url()?;
+    let authority = args.database.authority();
     if database.is_some() && args.retention_size.is_some() {
         return Err("--retention-size is for the database in the data folder; use --retention with --database".into());
     }
@@ -161,10 +162,13 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         None => None,
     };
     let opened = spawn_blocking(move || match database {
-        Some(url) => Store::connect(&url),
+        Some(url) => Store::connect(&url, authority.as_deref()),
         None => Store::open(&folder),
     });
     let store = opened.await??;
+    if let Some(limit) = settings.running_limit {
+        store.limit_running(limit);
+    }
     let recovered = store.with(Store::recover).await?;
     if recovered.queued + recovered.failed > 0 {
         tracing::info!(

@@ -9,12 +9,11 @@ use super::{
 use crate::{
     http_client::server_address,
     isolation::Host,
-    jobs::{RemoteSource, ReportError, Runner, run_jobs},
+    jobs::{RemoteSource, ReportError, Runner, machine_name, run_jobs},
     shutdown::{Interrupts, Shutdown, shutdown},
 };
 use std::{
     error::Error,
-    fs,
     process::{self, ExitCode},
     sync::Arc,
     time::Duration,
@@ -85,7 +84,7 @@ async fn work(args: Args) -> Result<(), Box<dyn Error>> {
         name.clone(),
         args.once,
     ));
-    match source.report(&runner.capabilities()).await {
+    match source.report(&runner).await {
         Ok(()) => tracing::info!("{name} has joined {}", args.join),
         Err(ReportError::Refused(reason)) => {
             return Err(format!("{} refuses this host: {reason}", args.join).into());
@@ -131,30 +130,11 @@ async fn report(source: Arc<RemoteSource>, runner: Arc<Runner>, mut shutdown: Sh
             () = sleep(REPORT_INTERVAL) => {}
             () = shutdown.requested() => return,
         }
-        match source.report(&runner.capabilities()).await {
+        match source.report(&runner).await {
             Ok(()) => {}
             Err(ReportError::Refused(reason) | ReportError::Unreachable(reason)) => {
                 tracing::warn!("cannot report to the server: {reason}");
             }
         }
-    }
-}
-
-/// The name of the machine, in the letters that a host's name may have.
-fn machine_name() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name: String = name
-        .trim()
-        .chars()
-        .take(64)
-        .map(|c| match c {
-            '-' | '_' | '.' => c,
-            c if c.is_ascii_alphanumeric() => c,
-            _ => '-',
-        })
-        .collect();
-    match name.is_empty() {
-        true => "worker".to_owned(),
-        false => name,
     }
 }

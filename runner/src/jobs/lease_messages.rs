@@ -1,7 +1,7 @@
 //! The messages between a server and a host that `hipward worker` has joined to it.
 
-use super::{store::Lease, work_source::LEASE_TIME};
-use hipward_protocol::{Device, EventBody, VariantId};
+use super::{host_facts::HostFacts, store::Lease, work_source::LEASE_TIME};
+use hipward_protocol::{Capabilities, Device, EventBody, VariantId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -14,6 +14,20 @@ pub(crate) struct FreeDevice {
     pub(crate) device: Device,
     /// Whether the device also runs jobs that name no device.
     pub(crate) unassigned: bool,
+    /// What jobs can require of the host.
+    #[serde(default)]
+    pub(crate) facts: HostFacts,
+}
+
+/// What a host can run, which it reports at intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct HostReport {
+    /// Its devices, variants and limits.
+    #[serde(flatten)]
+    pub(crate) capabilities: Capabilities,
+    /// What jobs can require of it.
+    #[serde(default)]
+    pub(crate) facts: HostFacts,
 }
 
 /// A request to wait until a job can be leased.

@@ -7,6 +7,7 @@
 mod data_folder;
 mod expiry;
 mod failure_messages;
+mod host_facts;
 mod lease_messages;
 mod load;
 mod output;
@@ -28,8 +29,9 @@ mod worker_output;
 
 pub(crate) use data_folder::prepare_data_folder;
 pub(crate) use expiry::expire_leases;
+pub(crate) use host_facts::{HostFacts, describe, is_label, machine_name, meets};
 pub(crate) use lease_messages::{
-    AppendRequest, FreeDevice, HandBackRequest, LeasedJob, RenewRequest, WaitRequest,
+    AppendRequest, FreeDevice, HandBackRequest, HostReport, LeasedJob, RenewRequest, WaitRequest,
 };
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use random_id::random_id;
@@ -41,6 +43,6 @@ pub(crate) use scheduler::{run_jobs, schedule};
 pub(crate) use startup::LocalRunner;
 pub(crate) use store::{
     ApprovalOutcome, CancelOutcome, Lease, NewJob, Pending, QueueLimits, RemoveOutcome, Retention,
-    Role, Store, StoreError, back_up, cookie_value, lock_data_folder, restore,
+    Role, RunningJob, Store, StoreError, back_up, cookie_value, lock_data_folder, restore,
 };
 pub(crate) use work_source::LEASE_TIME;

@@ -2,14 +2,16 @@
 
 use super::{
     lease_messages::{
-        AppendRequest, FreeDevice, HandBackRequest, LeasedJob, RenewRequest, WaitRequest,
+        AppendRequest, FreeDevice, HandBackRequest, HostReport, LeasedJob, RenewRequest,
+        WaitRequest,
     },
+    runner::Runner,
     store::{Lease, StoreError},
     work_source::{SourceResult, WorkSource},
 };
 use crate::http_client;
 use futures_util::future::BoxFuture;
-use hipward_protocol::{Capabilities, Device, EventBody, Problem};
+use hipward_protocol::{Device, EventBody, Problem};
 use serde::Serialize;
 use std::{
     collections::HashSet,
@@ -94,15 +96,18 @@ impl RemoteSource {
         }
     }
 
-    /// Tells the server what this host can run. The error is a message for the user, and permanent if the server refuses the host.
-    pub(crate) async fn report(&self, capabilities: &Capabilities) -> Result<(), ReportError> {
-        let mut capabilities = capabilities.clone();
-        for device in &mut capabilities.devices {
+    /// Reports to the server what this host can run. The error is a message for the user, and permanent if the server refuses the host.
+    pub(crate) async fn report(&self, runner: &Runner) -> Result<(), ReportError> {
+        let mut report = HostReport {
+            capabilities: runner.capabilities(),
+            facts: runner.facts(),
+        };
+        for device in &mut report.capabilities.devices {
             device.id = self.device_id(device);
             device.current_job = None;
         }
         let path = format!("/api/v1/hosts/{}", self.host);
-        let answer = self.send("PUT", path, &capabilities).await;
+        let answer = self.send("PUT", path, &report).await;
         let answer = answer.map_err(|error| ReportError::Unreachable(error.to_string()))?;
         match answer.status {
             200..300 => Ok(()),
@@ -117,14 +122,14 @@ impl RemoteSource {
     }
 
     /// A device as the server gets it.
-    fn free(&self, device: &Device, unassigned: bool) -> FreeDevice {
+    fn free(&self, free: &FreeDevice) -> FreeDevice {
         FreeDevice {
             host: self.host.clone(),
             device: Device {
-                id: self.device_id(device),
-                ..device.clone()
+                id: self.device_id(&free.device),
+                ..free.device.clone()
             },
-            unassigned,
+            ..free.clone()
         }
     }
 
@@ -225,17 +230,13 @@ impl Answer {
 }
 
 impl WorkSource for RemoteSource {
-    fn has_work<'a>(
-        &'a self,
-        device: &'a Device,
-        unassigned: bool,
-    ) -> BoxFuture<'a, SourceResult<bool>> {
+    fn has_work<'a>(&'a self, free: &'a FreeDevice) -> BoxFuture<'a, SourceResult<bool>> {
         Box::pin(async move {
             if self.has_all() {
                 return Ok(false);
             }
             let request = WaitRequest {
-                free: self.free(device, unassigned),
+                free: self.free(free),
                 wait_s: WAIT.as_secs_f64(),
             };
             let answer = self.send("POST", "/api/v1/leases/wait".to_owned(), &request);
@@ -253,16 +254,12 @@ impl WorkSource for RemoteSource {
         })
     }
 
-    fn claim<'a>(
-        &'a self,
-        device: &'a Device,
-        unassigned: bool,
-    ) -> BoxFuture<'a, SourceResult<Option<Lease>>> {
+    fn claim<'a>(&'a self, free: &'a FreeDevice) -> BoxFuture<'a, SourceResult<Option<Lease>>> {
         Box::pin(async move {
             if self.has_all() {
                 return Ok(None);
             }
-            let request = self.free(device, unassigned);
+            let request = self.free(free);
             let answer = self.send("POST", "/api/v1/leases".to_owned(), &request);
             let answer = answer.await?;
             match answer.status {

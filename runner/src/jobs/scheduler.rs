@@ -4,6 +4,8 @@
 
 use super::{
     failure_messages,
+    host_facts::machine_name,
+    lease_messages::FreeDevice,
     persist::persist,
     runner::Runner,
     store::{Lease, Store, StoreError},
@@ -58,8 +60,13 @@ pub(crate) async fn run_jobs(runner: Arc<Runner>, source: Arc<dyn WorkSource>, s
             shutdown: shutdown.clone(),
             slot,
             not_started: 0,
-            // On a host with a GPU, jobs without a device run on the GPU, even if it is busy.
-            unassigned: device.vendor != Vendor::Cpu || !gpus,
+            free: FreeDevice {
+                host: machine_name(),
+                device: device.clone(),
+                // On a host with a GPU, jobs without a device run on the GPU, even if it is busy.
+                unassigned: device.vendor != Vendor::Cpu || !gpus,
+                facts: runner.facts(),
+            },
             device,
         };
         loops.spawn(device_loop.serve());
@@ -116,8 +123,8 @@ struct DeviceLoop {
     device: Device,
     /// Consecutive workers that did not start their job.
     not_started: u32,
-    /// Whether this device runs jobs that name no device.
-    unassigned: bool,
+    /// The device as the source of jobs gets it.
+    free: FreeDevice,
     /// The file with the load of the device, where its driver has one.
     load: Option<PathBuf>,
 }
@@ -255,7 +262,7 @@ impl DeviceLoop {
 
     /// Whether a job waits for this device. True if the source does not answer; the lease then reports the error.
     async fn has_work(&self) -> bool {
-        let has_work = self.source.has_work(&self.device, self.unassigned).await;
+        let has_work = self.source.has_work(&self.free).await;
         has_work.unwrap_or(true)
     }
 
@@ -295,7 +302,7 @@ impl DeviceLoop {
     }
 
     async fn claim(&self) -> Option<Lease> {
-        match self.source.claim(&self.device, self.unassigned).await {
+        match self.source.claim(&self.free).await {
             Ok(lease) => lease,
             Err(error) => {
                 tracing::error!("cannot lease a job: {error}");

@@ -1,8 +1,11 @@
 //! Where a host gets jobs from and reports their events to: the store of this server, or a server elsewhere.
 
-use super::store::{Lease, Store, StoreError};
+use super::{
+    lease_messages::FreeDevice,
+    store::{Lease, Store, StoreError},
+};
 use futures_util::future::BoxFuture;
-use hipward_protocol::{Device, EventBody};
+use hipward_protocol::EventBody;
 use std::{fmt::Debug, time::Duration};
 use tokio::sync::watch;
 
@@ -18,18 +21,10 @@ pub(super) type SourceResult<T> = Result<T, StoreError>;
 /// attempt has it.
 pub(crate) trait WorkSource: Debug + Send + Sync {
     /// Whether a job waits for this device, so that [`claim`](Self::claim) would lease it. A source elsewhere waits a while for one.
-    fn has_work<'a>(
-        &'a self,
-        device: &'a Device,
-        unassigned: bool,
-    ) -> BoxFuture<'a, SourceResult<bool>>;
+    fn has_work<'a>(&'a self, free: &'a FreeDevice) -> BoxFuture<'a, SourceResult<bool>>;
 
-    /// Leases the next job for this device: one that names it, or with `unassigned` one that names no device.
-    fn claim<'a>(
-        &'a self,
-        device: &'a Device,
-        unassigned: bool,
-    ) -> BoxFuture<'a, SourceResult<Option<Lease>>>;
+    /// Leases the next job for this device: one that names it, or with `free.unassigned` one that names no device.
+    fn claim<'a>(&'a self, free: &'a FreeDevice) -> BoxFuture<'a, SourceResult<Option<Lease>>>;
 
     /// Adds events to a leased job. `after` is the number of events of this attempt that were added before, so that a request
     /// may be repeated when its answer was lost.
@@ -57,23 +52,15 @@ pub(crate) trait WorkSource: Debug + Send + Sync {
 }
 
 impl WorkSource for Store {
-    fn has_work<'a>(
-        &'a self,
-        device: &'a Device,
-        unassigned: bool,
-    ) -> BoxFuture<'a, SourceResult<bool>> {
-        let device = device.id.clone();
-        Box::pin(self.with(move |store| store.has_work(&device, unassigned)))
+    fn has_work<'a>(&'a self, free: &'a FreeDevice) -> BoxFuture<'a, SourceResult<bool>> {
+        let free = free.clone();
+        Box::pin(self.with(move |store| store.has_work(&free)))
     }
 
-    fn claim<'a>(
-        &'a self,
-        device: &'a Device,
-        unassigned: bool,
-    ) -> BoxFuture<'a, SourceResult<Option<Lease>>> {
-        let device = device.clone();
+    fn claim<'a>(&'a self, free: &'a FreeDevice) -> BoxFuture<'a, SourceResult<Option<Lease>>> {
+        let free = free.clone();
         let valid = self.is_shared().then_some(LEASE_TIME);
-        Box::pin(self.with(move |store| store.claim_for(&device, unassigned, valid, None)))
+        Box::pin(self.with(move |store| store.claim_for(&free, valid, None)))
     }
 
     fn append<'a>(

@@ -62,6 +62,9 @@ pub(crate) struct Interpreter {
 pub(crate) struct Probe {
     /// PyTorch's version.
     pub(crate) torch: Option<String>,
+    /// The version of the HIP runtime that PyTorch was built with.
+    #[serde(default)]
+    pub(crate) hip: Option<String>,
     /// The compiler for HIP sources.
     #[serde(default)]
     pub(crate) hip_compiler: Option<String>,

@@ -7,7 +7,7 @@ use crate::{
     jobs::Pending,
 };
 use hipward_analyzer::output::REPORT_SCHEMA;
-use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
+use hipward_protocol::{Capabilities, Fleet, JobSummary, JobView, ListedJob};
 use hipward_site::{
     ApprovalPage, Assets, AssetsError, Content, ContentError, ContentErrors, JobPage, Ops,
     PageData, PublicSite, Route, Search, Site, TEAM_RULES, benchmark_markdown,
@@ -263,7 +263,9 @@ impl Pages {
     /// The canonical path of the page at a path, if it is not a job's page.
     pub(crate) fn canonical_path(&self, path: &str) -> Option<String> {
         match self.site.resolve(path)? {
-            Route::Approvals | Route::Compare | Route::Job(_) | Route::NotFound => None,
+            Route::Approvals | Route::Compare | Route::Fleet | Route::Job(_) | Route::NotFound => {
+                None
+            }
             route => Some(route.path()),
         }
     }
@@ -320,6 +322,12 @@ impl Pages {
         };
         let jobs = pending.map(|pending| pending.into_iter().map(approval).collect());
         render_page(&self.site, &Route::Approvals, &PageData::Approvals(jobs))
+    }
+
+    /// The hosts. `fleet` is None for a request that may not see the jobs of others.
+    pub(crate) fn fleet(&self, fleet: Option<Fleet>) -> String {
+        let data = PageData::Fleet(fleet.map(Box::new));
+        render_page(&self.site, &Route::Fleet, &data)
     }
 
     /// Whether code is a benchmark of a page of the site.

@@ -480,3 +480,42 @@ pub(crate) fn assert_nothing_left(data: &Path, but: usize) {
         thread::sleep(Duration::from_millis(50));
     }
 }
+
+/// Creates a token and writes it to a file.
+pub(crate) fn token(server: &Server, name: &str, role: &str) -> PathBuf {
+    let created = hipward()
+        .args(["token", "add", name, "--role", role, "--data"])
+        .arg(server.data.path())
+        .output()
+        .expect("runs");
+    assert!(created.status.success(), "{created:?}");
+    let file = server.data.path().join(name);
+    fs::write(&file, created.stdout).expect("is ours");
+    file
+}
+
+/// Sends a request with the token in a file. Returns the status, and the body or the code of the problem.
+pub(crate) fn send(
+    server: &Server,
+    method: &str,
+    path: &str,
+    token: &Path,
+    body: &Value,
+) -> (u16, String) {
+    let token = fs::read_to_string(token).expect("readable");
+    let request = ureq::http::Request::builder()
+        .method(method)
+        .uri(format!("{}{path}", server.url))
+        .header("content-type", "application/json")
+        .header("authorization", format!("Bearer {}", token.trim()))
+        .body(body.to_string())
+        .expect("a request");
+    let mut answer = agent().run(request).expect("answers");
+    let body = answer.body_mut().read_to_string().expect("a body");
+    let status = answer.status().as_u16();
+    let code = match status {
+        400.. => problem(&body).code,
+        _ => body,
+    };
+    (status, code)
+}

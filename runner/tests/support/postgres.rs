@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    net::TcpListener,
     os::unix::{
         fs::{MetadataExt, PermissionsExt, chown},
         process::CommandExt,
@@ -22,11 +23,86 @@ const NOBODY: u32 = 65_534;
 pub(crate) struct PostgresServer {
     folder: TempDir,
     server: Option<Child>,
+    /// The number in the name of its socket, and the TCP port of a server with TLS.
+    port: u16,
+    /// Settings besides those of every server.
+    settings: Vec<String>,
 }
 
 impl PostgresServer {
     /// Creates a cluster and starts its server.
     pub(crate) fn start() -> Self {
+        let mut server = Self::create();
+        server.restart();
+        server
+    }
+
+    /// The same, with a certificate for `localhost` that it has signed itself.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn start_with_tls() -> Self {
+        let mut server = Self::create();
+        let created = Command::new("openssl")
+            .args([
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+            ])
+            .args([
+                "-subj",
+                "/CN=localhost",
+                "-addext",
+                "subjectAltName=DNS:localhost",
+            ])
+            .args([
+                "-addext",
+                "basicConstraints=critical,CA:FALSE",
+                "-days",
+                "2",
+            ])
+            .args(["-keyout", "key.pem", "-out", "certificate.pem"])
+            .current_dir(server.folder.path())
+            .output()
+            .expect("openssl is installed with PostgreSQL");
+        assert!(created.status.success(), "{created:?}");
+        let key = server.folder.path().join("key.pem");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is ours");
+        if is_root() {
+            chown(&key, Some(NOBODY), Some(NOBODY)).expect("root can change owners");
+        }
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        server.port = free.expect("a port is free").port();
+        let file = |name: &str| server.folder.path().join(name).display().to_string();
+        server.settings = vec![
+            "listen_addresses=127.0.0.1".to_owned(),
+            "ssl=on".to_owned(),
+            format!("ssl_cert_file={}", file("certificate.pem")),
+            format!("ssl_key_file={}", file("key.pem")),
+        ];
+        server.restart();
+        server
+    }
+
+    /// The certificate of a server with TLS.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn certificate(&self) -> PathBuf {
+        self.folder.path().join("certificate.pem")
+    }
+
+    /// The address of a new, empty database of a server with TLS.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn encrypted_database(&self, name: &str) -> String {
+        self.database(name);
+        format!(
+            "postgres://hipward@localhost:{}/{name}?sslmode=require",
+            self.port
+        )
+    }
+
+    fn create() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         if is_root() {
             chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("root can change owners");
@@ -45,12 +121,12 @@ impl PostgresServer {
             "{}",
             String::from_utf8_lossy(&created.stderr)
         );
-        let mut server = PostgresServer {
+        PostgresServer {
             folder,
             server: None,
-        };
-        server.restart();
-        server
+            port: 5432,
+            settings: Vec::new(),
+        }
     }
 
     /// Starts the server again after [`kill`](Self::kill).
@@ -78,6 +154,8 @@ impl PostgresServer {
             .arg(folder)
             .args(["-c", "listen_addresses=", "-c", "fsync=off"])
             .args(["-c", "max_connections=60", "-c", "shared_buffers=16MB"])
+            .args(["-p", &self.port.to_string()])
+            .args(self.settings.iter().flat_map(|setting| ["-c", setting]))
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -98,13 +176,17 @@ impl PostgresServer {
         self.run_sql(&format!("create database {name}"))
             .expect("it is created");
         let folder = self.folder.path().display();
-        format!("postgres:///{name}?user=hipward&host={folder}")
+        format!(
+            "postgres:///{name}?user=hipward&host={folder}&port={}",
+            self.port
+        )
     }
 
     /// Runs a statement in the database `postgres`.
     fn run_sql(&self, statement: &str) -> io::Result<()> {
         let ran = Command::new("psql")
             .args(["--no-psqlrc", "--quiet", "--username=hipward"])
+            .args(["--port", &self.port.to_string()])
             .args(["--dbname=postgres", "--command", statement, "--host"])
             .arg(self.folder.path())
             .stdout(Stdio::null())

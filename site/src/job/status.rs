@@ -43,7 +43,7 @@ fn queued(view: &JobView) -> String {
         n => format!("Waiting; {n} jobs are ahead."),
     };
     match &view.requeue_reason {
-        Some(reason) => format!("{place} It runs again: {reason}"),
+        Some(reason) => format!("{place} Reason: {reason}"),
         None => place,
     }
 }

@@ -213,6 +213,7 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
                 Route::Benchmark
                     | Route::Jobs
                     | Route::Approvals
+                    | Route::Fleet
                     | Route::Compare
                     | Route::RemoteJob
                     | Route::Job(_)

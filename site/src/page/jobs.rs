@@ -25,6 +25,7 @@ pub(super) fn page(site: &Site, jobs: Option<&[ListedJob]>) -> Page {
             </section>
             {jobs.filter(|jobs| jobs.iter().any(awaits_approval)).map(|_| approvals_link(site))}
             {jobs.map(|jobs| all(site, jobs))}
+            {jobs.map(|_| view! { <p><a href=site.href(&Route::Fleet)>"Hosts and devices"</a></p> })}
             <p class="actions">
                 <button type="submit" class="primary">"Compare the selected jobs"</button>
             </p>

@@ -7,6 +7,7 @@ mod blocks;
 mod claims;
 mod content_errors;
 mod exercise;
+mod fleet;
 mod frame;
 mod home;
 mod isa;
@@ -24,12 +25,13 @@ mod reference;
 mod remote_job;
 mod rules;
 
+pub use fleet::duration;
 pub use frame::CONTENT_SECURITY_POLICY;
 
 use crate::content::document::Section;
 use crate::{ContentError, Route, Site};
 use frame::Page;
-use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob, PendingJob};
+use hipward_protocol::{Capabilities, Fleet, JobSummary, JobView, ListedJob, PendingJob};
 use hydration_context::SsrSharedContext;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -47,6 +49,8 @@ pub enum PageData {
     Runner(Option<Capabilities>),
     /// The newest jobs; `None` if the reader may not see the jobs of others.
     Jobs(Option<Vec<ListedJob>>),
+    /// The hosts; `None` if the reader may not see the jobs of others.
+    Fleet(Option<Box<Fleet>>),
     /// The jobs that wait for approval; `None` if the reader may not see them.
     Approvals(Option<Vec<ApprovalPage>>),
     /// Jobs to compare.
@@ -191,10 +195,13 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Compare, PageData::Compare(jobs)) => Some(job_comparison::page(site, jobs)),
         (Route::RemoteJob, _) => Some(remote_job::page(site)),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),
+        (Route::Fleet, PageData::Fleet(fleet)) => Some(fleet::page(site, fleet.as_deref())),
         (Route::Approvals, PageData::Approvals(jobs)) => {
             Some(approvals::page(site, jobs.as_deref()))
         }
-        (Route::Approvals | Route::Compare | Route::Job(_) | Route::NotFound, _) => None,
+        (Route::Approvals | Route::Compare | Route::Fleet | Route::Job(_) | Route::NotFound, _) => {
+            None
+        }
     };
     found.unwrap_or_else(|| not_found::page(site))
 }

@@ -623,9 +623,7 @@ impl Session {
         let runner = self.runner.get_value();
         let request = JobRequest {
             code: self.document_text(),
-            title: None,
-            variants: Vec::new(),
-            device: None,
+            ..JobRequest::default()
         };
         let body = serde_json::to_string(&request).map_err(|error| error.to_string())?;
         let answer = api::send(Method::POST, &format!("{runner}api/v1/jobs"), Some(&body)).await?;

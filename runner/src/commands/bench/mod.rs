@@ -8,7 +8,7 @@ mod client;
 mod progress;
 
 use super::{
-    host::{HostArgs, Senders},
+    host::{HostArgs, Senders, bytes},
     temporary_folder::TemporaryFolder,
     token::TokenArgs,
 };
@@ -27,7 +27,10 @@ use crate::{
 };
 use clap::ValueEnum;
 use client::{Client, ClientError};
-use hipward_protocol::{JobRequest, JobState, JobView, Outcome, VariantId, VariantStatus};
+use hipward_protocol::{
+    JobRequest, JobState, JobView, Outcome, Priority, Requirements, VariantId, VariantStatus,
+    Vendor,
+};
 use hipward_site::benchmark_text;
 use progress::Progress;
 use std::{
@@ -65,6 +68,17 @@ pub(crate) struct Args {
     /// Run it on this Hipward server instead of this machine
     #[arg(long, value_name = "URL", conflicts_with_all = ["HostArgs", "RunnerArgs"], value_parser = server_address)]
     host: Option<String>,
+    /// What the host must have: vendor=amd, arch=gfx942, rocm=7.0, torch=2.9, memory=64GiB, gpus=8, label=NAME; with --host
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        value_delimiter = ',',
+        requires = "host"
+    )]
+    require: Vec<String>,
+    /// Priority in the queue; high is for operators; with --host
+    #[arg(long, value_enum, requires = "host")]
+    priority: Option<PriorityArg>,
     #[command(flatten)]
     token: TokenArgs,
     #[command(flatten)]
@@ -80,6 +94,57 @@ enum Format {
     Json,
     /// benchmark.md, for a pull request or a wiki
     Markdown,
+}
+
+/// [`Priority`] on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PriorityArg {
+    Low,
+    Normal,
+    High,
+}
+
+impl From<PriorityArg> for Priority {
+    fn from(priority: PriorityArg) -> Self {
+        match priority {
+            PriorityArg::Low => Priority::Low,
+            PriorityArg::Normal => Priority::Normal,
+            PriorityArg::High => Priority::High,
+        }
+    }
+}
+
+/// Parses the values of `--require`.
+fn requirements(values: &[String]) -> Result<Requirements, String> {
+    let mut required = Requirements::default();
+    for text in values {
+        let invalid = || {
+            format!(
+                "--require {text}: use vendor=amd|nvidia|cpu, arch=gfx942, rocm=7.0, torch=2.9, memory=64GiB, gpus=8 or label=NAME"
+            )
+        };
+        let (name, value) = text.split_once('=').ok_or_else(invalid)?;
+        let value = value.trim();
+        match name.trim() {
+            "vendor" => {
+                let vendor = match value {
+                    "amd" => Vendor::Amd,
+                    "nvidia" => Vendor::Nvidia,
+                    "cpu" => Vendor::Cpu,
+                    _ => return Err(invalid()),
+                };
+                required.vendor = Some(vendor);
+            }
+            "arch" => required.arch = Some(value.to_owned()),
+            "rocm" => required.rocm = Some(value.to_owned()),
+            "torch" => required.torch = Some(value.to_owned()),
+            "memory" => required.memory_bytes = Some(bytes(value).map_err(|_| invalid())?),
+            "gpus" => required.gpus = Some(value.parse().map_err(|_| invalid())?),
+            "label" => required.labels.push(value.to_owned()),
+            _ => return Err(invalid()),
+        }
+    }
+    Ok(required)
 }
 
 /// Runs the job and returns the exit code.
@@ -105,6 +170,10 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
         title: title(&args.file),
         variants: args.variants.clone(),
         device: args.device.clone(),
+        require: (!args.require.is_empty())
+            .then(|| requirements(&args.require))
+            .transpose()?,
+        priority: args.priority.map(Into::into),
     };
     let mut interrupts = Interrupts::listen()?;
     let Some(host) = &args.host else {

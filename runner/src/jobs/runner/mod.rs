@@ -13,13 +13,13 @@ pub(crate) use refusal::Refusal;
 pub(super) use sandboxes::Prepared;
 
 use self::{activity::Activity, python::Python, sandboxes::Sandboxes};
-use super::{PrivateDirectory, request_workers, worker::Worker};
+use super::{PrivateDirectory, host_facts::HostFacts, request_workers, worker::Worker};
 use crate::{
     devices,
     isolation::Host,
     python::{PackageError, unpack},
 };
-use hipward_protocol::{Capabilities, Device, Isolation, Missing, Variant};
+use hipward_protocol::{Capabilities, Device, Isolation, Missing, Variant, Vendor};
 use std::{io, path::Path};
 
 /// The local runner.
@@ -143,6 +143,18 @@ impl Runner {
                 device
             })
             .collect()
+    }
+
+    /// What jobs can require of this host, besides a device.
+    pub(crate) fn facts(&self) -> HostFacts {
+        let python = self.python.as_ref().ok();
+        let is_gpu = |device: &&Device| device.vendor != Vendor::Cpu;
+        HostFacts {
+            torch: python.and_then(|python| python.torch.clone()),
+            rocm: python.and_then(|python| python.hip.clone()),
+            gpus: python.map_or(0, |python| python.devices.iter().filter(is_gpu).count()),
+            labels: self.settings.labels.clone(),
+        }
     }
 
     /// The variants of the harness, in ladder order. Empty where no job can run.

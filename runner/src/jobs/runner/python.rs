@@ -20,6 +20,8 @@ pub(super) struct Python {
     pub(super) package: PathBuf,
     /// The version of PyTorch.
     pub(super) torch: Option<String>,
+    /// The version of the HIP runtime that PyTorch was built with.
+    pub(super) hip: Option<String>,
     /// The compiler for HIP sources.
     pub(super) hip_compiler: Option<String>,
     pub(super) devices: Vec<Device>,
@@ -48,6 +50,7 @@ impl Python {
             interpreter,
             package,
             torch: probe.torch,
+            hip: probe.hip,
             hip_compiler: probe.hip_compiler,
             devices: probe.devices,
             variants: probe.variants,

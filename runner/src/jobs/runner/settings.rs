@@ -19,8 +19,12 @@ pub(crate) struct Settings {
     pub(crate) memory_bytes: u64,
     /// Limit of the sampling time per variant, seconds.
     pub(crate) time_cap_s: f64,
+    /// The labels of this host.
+    pub(crate) labels: Vec<String>,
     /// Maximum numbers of queued jobs.
     pub(crate) queue_limits: QueueLimits,
+    /// Maximum number of running jobs of one token, other than the operator's.
+    pub(crate) running_limit: Option<usize>,
     /// The isolation level below which no job runs.
     pub(crate) minimum_isolation: IsolationLevel,
     /// The same for jobs that were sent with a token other than the operator's.

@@ -78,6 +78,11 @@ impl Store {
         act: impl FnOnce(&dyn Sql, &mut Log, &[(String, u32)]) -> Result<()>,
     ) -> Result<ApprovalOutcome> {
         self.change(|tx, log| {
+            let code: Option<String> =
+                tx.value("select code_sha256 from jobs where id = ?1", values![id])?;
+            if let Some(code) = code {
+                lock_code(tx, &code)?;
+            }
             // Locked in one order, so that two decisions about the same code do not wait for each other.
             let rows = tx.query(
                 &format!(
@@ -149,6 +154,12 @@ pub(super) fn is_approved(tx: &dyn Sql, code_sha256: &str) -> Result<bool> {
         "select 1 from approvals where code_sha256 = ?1",
         values![code_sha256],
     )
+}
+
+/// Makes the decision about code and the submission of jobs with it wait for each other. Otherwise a job that is submitted while
+/// its code is being approved could wait for an approval that has been given.
+pub(super) fn lock_code(tx: &dyn Sql, code_sha256: &str) -> Result<()> {
+    tx.lock(&format!("code {code_sha256}"))
 }
 
 /// The stored state of jobs that wait for approval.

@@ -108,6 +108,14 @@ pub(crate) enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The certificates for the shared database cannot be used.
+    #[error("the certificates in {} cannot be used ({reason}); pass a PEM file with --database-ca", path.display())]
+    DatabaseCertificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The database, or the server that has it, does not answer at present.
     #[error("{peer} cannot be reached: {reason}; check that it runs, and its address")]
     Unreachable {
@@ -136,6 +144,14 @@ pub(crate) enum StoreError {
     OwnerQueueFull {
         /// The number of its queued jobs.
         waiting: usize,
+    },
+    /// The jobs of one token have used devices for as long as it may on a day.
+    #[error("the jobs of this token have used devices for {} minutes today", limit.as_secs() / 60)]
+    DeviceTimeSpent {
+        /// The permitted time.
+        limit: std::time::Duration,
+        /// Time until the next day begins.
+        retry_after: std::time::Duration,
     },
     /// The system returned no random numbers.
     #[error("the system returned no random numbers: {0}")]

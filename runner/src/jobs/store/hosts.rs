@@ -1,22 +1,16 @@
 //! Hosts that have joined the server, and the leases of their tokens.
 
 use super::{Lease, Store, error::Result, sql::values};
-use crate::jobs::store::StoreError;
-use hipward_protocol::Capabilities;
+use crate::jobs::{HostReport, store::StoreError};
 use std::time::Duration;
 
 /// Time after its last report for which a host is listed.
-const LISTED: Duration = Duration::from_secs(60);
+pub(super) const LISTED: Duration = Duration::from_secs(60);
 
 impl Store {
     /// Records what a host can run. Returns false if a host with another token has this name.
-    pub(crate) fn host_seen(
-        &self,
-        name: &str,
-        token: &str,
-        capabilities: &Capabilities,
-    ) -> Result<bool> {
-        let capabilities = serde_json::to_string(capabilities)?;
+    pub(crate) fn host_seen(&self, name: &str, token: &str, report: &HostReport) -> Result<bool> {
+        let report = serde_json::to_string(report)?;
         self.change(|tx, _| {
             let now = tx.dialect().now;
             let stored = tx.execute(
@@ -26,14 +20,14 @@ impl Store {
                      set token = excluded.token, capabilities = excluded.capabilities, seen_at = excluded.seen_at
                      where hosts.token = excluded.token or hosts.seen_at < {now} - ?4"
                 ),
-                values![name, token, capabilities, LISTED.as_secs_f64()],
+                values![name, token, report, LISTED.as_secs_f64()],
             )?;
             Ok(stored > 0)
         })
     }
 
     /// What the hosts can run that have reported recently, by name.
-    pub(crate) fn hosts(&self) -> Result<Vec<Capabilities>> {
+    pub(crate) fn hosts(&self) -> Result<Vec<HostReport>> {
         let rows = self.read(|tx| {
             let query = format!(
                 "select capabilities from hosts where seen_at > {} - ?1 order by name",

@@ -4,6 +4,7 @@
 use super::{
     error::{Result, StoreError},
     sql::{Sql, values},
+    turns, usage,
 };
 use hipward_protocol::{EventBody, Failure, FailureCode, JobState};
 use serde::Serialize;
@@ -40,6 +41,9 @@ impl Log {
         let state = state_after(body)
             .map(|state| stored_name(&state))
             .transpose()?;
+        if state.is_some() && !matches!(body, EventBody::Leased { .. }) {
+            usage::end_lease(tx, job)?;
+        }
         let now = now();
         let ended_at = body.is_final().then_some(&now);
         let seq: u64 = tx
@@ -77,6 +81,9 @@ impl Log {
         attempt: u32,
         reason: Option<&str>,
     ) -> Result<()> {
+        if attempt == 0 {
+            turns::take(tx, job)?;
+        }
         let queued = EventBody::Queued {
             position: position(tx, job)?,
             reason: reason.map(str::to_owned),
@@ -118,7 +125,8 @@ impl Log {
 pub(super) fn position(tx: &dyn Sql, job: &str) -> Result<usize> {
     tx.one(
         "select count(*) from jobs ahead, jobs waiting
-         where waiting.id = ?1 and ahead.state = 'queued' and ahead.number < waiting.number
+         where waiting.id = ?1 and ahead.state = 'queued'
+           and (ahead.rank, ahead.turn, ahead.number) < (waiting.rank, waiting.turn, waiting.number)
            and (ahead.device is null or waiting.device is null or ahead.device = waiting.device)",
         values![job],
     )

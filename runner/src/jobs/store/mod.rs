@@ -3,6 +3,7 @@
 
 mod approval;
 mod error;
+mod fleet;
 mod hosts;
 mod leases;
 mod log;
@@ -15,9 +16,12 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod turns;
+mod usage;
 
 pub(crate) use approval::{ApprovalOutcome, Pending};
 pub(crate) use error::StoreError;
+pub(crate) use fleet::RunningJob;
 pub(crate) use removal::{RemoveOutcome, Retention};
 pub(crate) use sqlite::{back_up, lock_data_folder, restore};
 pub(crate) use tokens::{Role, cookie_value};
@@ -27,10 +31,16 @@ use self::{
     log::{Log, now},
     queries::{parse_name, running_jobs, summary},
     signals::Signals,
-    sql::{Database, Sql, values},
+    sql::{Database, Sql, Value, values},
 };
-use super::random_id;
-use hipward_protocol::{Device, EventBody, JobState, JobSummary, VariantId};
+use super::{
+    host_facts::{vendor_name, version_with_dot},
+    lease_messages::FreeDevice,
+    random_id,
+};
+#[cfg(test)]
+use hipward_protocol::Device;
+use hipward_protocol::{EventBody, JobState, JobSummary, Priority, Requirements, VariantId};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -52,6 +62,8 @@ struct Inner {
     signals: Arc<Signals>,
     /// Counters for monitoring.
     counters: Mutex<Counters>,
+    /// Maximum number of running jobs of one token, other than the operator's.
+    running_limit: OnceLock<usize>,
 }
 
 /// Maximum numbers of queued jobs.
@@ -61,6 +73,9 @@ pub(crate) struct QueueLimits {
     pub(crate) total: usize,
     /// Of one token, other than the operator's.
     pub(crate) per_owner: usize,
+    /// The time for which the jobs of one token, other than the operator's, may run on devices on a day (UTC), after which no
+    /// more are accepted.
+    pub(crate) device_time_per_day: Option<Duration>,
 }
 
 impl From<usize> for QueueLimits {
@@ -69,6 +84,7 @@ impl From<usize> for QueueLimits {
         QueueLimits {
             total: limit,
             per_owner: limit,
+            device_time_per_day: None,
         }
     }
 }
@@ -101,6 +117,10 @@ pub(crate) struct NewJob {
     pub(crate) owner: Option<String>,
     /// Whether its code must be approved before it runs, unless it was approved before.
     pub(crate) needs_approval: bool,
+    /// What it requires of its host and device.
+    pub(crate) require: Requirements,
+    /// Its priority.
+    pub(crate) priority: Priority,
 }
 
 /// The right to run one attempt of a job and to write to its event log meanwhile.
@@ -146,6 +166,7 @@ impl Store {
             damage: OnceLock::new(),
             signals,
             counters: Mutex::default(),
+            running_limit: OnceLock::new(),
         }))
     }
 
@@ -175,7 +196,13 @@ impl Store {
         let id = random_id::random_id()?;
         let variants = serde_json::to_string(&job.variants)?;
         self.check_damage()?;
+        let require = (!job.require.is_empty())
+            .then(|| serde_json::to_string(&job.require))
+            .transpose()?;
         self.change(|tx, log| {
+            if job.needs_approval {
+                approval::lock_code(tx, &job.code_sha256)?;
+            }
             let waits = job.needs_approval && !approval::is_approved(tx, &job.code_sha256)?;
             let state = if waits {
                 JobState::AwaitingApproval
@@ -198,10 +225,19 @@ impl Store {
                 if waiting >= limits.per_owner {
                     return Err(StoreError::OwnerQueueFull { waiting });
                 }
+                if let Some(limit) = limits.device_time_per_day
+                    && usage::today(tx, owner)? >= limit.as_secs_f64()
+                {
+                    return Err(StoreError::DeviceTimeSpent {
+                        limit,
+                        retry_after: Duration::from_secs(usage::seconds_of_today_left(tx)?),
+                    });
+                }
             }
             tx.execute(
-                "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at, rank, require,
+                     need_vendor, need_arch, need_memory, need_gpus, need_torch, need_rocm, need_labels)
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
                 values![
                     &id,
                     &job.title,
@@ -211,7 +247,16 @@ impl Store {
                     &job.device,
                     &job.owner,
                     &state,
-                    now()
+                    now(),
+                    turns::rank(job.priority),
+                    &require,
+                    job.require.vendor.map(vendor_name),
+                    &job.require.arch,
+                    job.require.memory_bytes,
+                    job.require.gpus,
+                    job.require.torch.as_deref().map(version_pattern),
+                    job.require.rocm.as_deref().map(version_pattern),
+                    label_pattern(&job.require.labels)
                 ],
             )?;
             if waits {
@@ -224,40 +269,48 @@ impl Store {
         })
     }
 
-    /// Leases the next job for this device: one that names it, or with `unassigned` one that
-    /// names no device. The lease ends with this server.
+    /// Leases the next job for this device, for tests.
     #[cfg(test)]
     pub(crate) fn claim(&self, device: &Device, unassigned: bool) -> Result<Option<Lease>> {
-        self.claim_for(device, unassigned, None, None)
+        self.claim_for(&tests::free(device, unassigned), None, None)
     }
 
-    /// Leases the next job for this device: one that names it, or with `unassigned` one that
-    /// names no device. The lease expires after `valid` unless it is renewed, or ends with this server. `holder` is the name of
-    /// the token whose host gets it.
+    /// Leases the next job for a device: one that names it, or if `free.unassigned` is set one that names no device, whose
+    /// requirements the host meets. No job is leased while the host is drained, during maintenance, and to an owner with as many
+    /// running jobs as the limit permits. The lease expires after `valid` unless it is renewed, or ends with this server.
+    /// `holder` is the name of the token whose host gets it.
     pub(crate) fn claim_for(
         &self,
-        device: &Device,
-        unassigned: bool,
+        free: &FreeDevice,
         valid: Option<Duration>,
         holder: Option<&str>,
     ) -> Result<Option<Lease>> {
         self.change(|tx, log| {
+            let (condition, mut params) = self.claimable(free);
+            if self.0.running_limit.get().is_some() {
+                // Otherwise two claims at the same time could exceed the limit.
+                tx.lock("running jobs")?;
+            }
+            let next = params.len() + 1;
+            params.extend_from_slice(values![
+                valid.map(|valid| valid.as_secs_f64()),
+                holder,
+                &free.host
+            ]);
+            let dialect = tx.dialect();
             let claimed = tx.first(
                 &format!(
-                    "update jobs set attempt = attempt + 1, received = 0, lease_until = {} + ?3, holder = ?4
-                     where number = (select number from jobs
-                                     where state = 'queued' and (device = ?1 or (device is null and ?2))
-                                     order by number limit 1{})
+                    "update jobs set attempt = attempt + 1, received = 0, lease_until = {now} + ?{next}, holder = ?{holder},
+                         leased_at = {now}, on_host = ?{host}, on_device = ?1
+                     where number = (select number from jobs where {condition}
+                                     order by rank, turn, number limit 1{skip_locked})
                      returning id, attempt, code, code_sha256, variants",
-                    tx.dialect().now,
-                    tx.dialect().skip_locked
+                    now = dialect.now,
+                    holder = next + 1,
+                    host = next + 2,
+                    skip_locked = dialect.skip_locked,
                 ),
-                values![
-                    &device.id,
-                    unassigned,
-                    valid.map(|valid| valid.as_secs_f64()),
-                    holder
-                ],
+                &params,
             )?;
             let Some(row) = claimed else {
                 return Ok(None);
@@ -269,10 +322,49 @@ impl Store {
                 code_sha256: row.get(3)?,
                 variants: serde_json::from_str(&row.get::<String>(4)?)?,
             };
-            let device = device.clone();
+            let device = free.device.clone();
             log.add(tx, &lease.job, lease.attempt, &EventBody::Leased { device })?;
             Ok(Some(lease))
         })
+    }
+
+    /// Limits the number of running jobs of one token, other than the operator's. The first call has effect.
+    pub(crate) fn limit_running(&self, limit: usize) {
+        let _ = self.0.running_limit.set(limit);
+    }
+
+    /// The condition of a job that can be leased to a device, with its parameters. `host_facts::meets` has the same rule.
+    fn claimable(&self, free: &FreeDevice) -> (String, Vec<Value>) {
+        let mut labels = free.facts.labels.clone();
+        labels.sort();
+        let labels: String = labels.iter().map(|label| format!(",{label},")).collect();
+        let params = values![
+            &free.device.id,
+            free.unassigned,
+            vendor_name(free.device.vendor),
+            &free.device.arch,
+            free.device.memory_bytes,
+            free.facts.gpus,
+            free.facts.torch.as_deref().map(version_with_dot),
+            free.facts.rocm.as_deref().map(version_with_dot),
+            labels,
+            &free.host,
+        ];
+        let mut condition = "state = 'queued' and (device = ?1 or (device is null and (?2 or need_vendor = 'cpu')))
+             and (need_vendor is null or need_vendor = ?3) and (need_arch is null or need_arch = ?4)
+             and (need_memory is null or need_memory <= ?5) and (need_gpus is null or need_gpus <= ?6)
+             and (need_torch is null or ?7 like need_torch) and (need_rocm is null or ?8 like need_rocm)
+             and (need_labels is null or ?9 like need_labels)
+             and not exists (select 1 from drains where host = ?10)
+             and not exists (select 1 from meta where key = 'maintenance')"
+            .to_owned();
+        if let Some(limit) = self.0.running_limit.get() {
+            condition.push_str(&format!(
+                " and (owner is null or {limit} > (select count(*) from jobs busy
+                   where busy.state = 'running' and busy.owner = jobs.owner))"
+            ));
+        }
+        (condition, params.to_vec())
     }
 
     /// Adds events to a leased job, for tests. Fails with [`StoreError::Fenced`] once the lease has ended.
@@ -440,4 +532,18 @@ fn current(tx: &dyn Sql, lease: &Lease) -> Result<()> {
 /// Ignores poisoning: changes are transactions, so a panic leaves the data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The pattern of the versions that begin with this one.
+fn version_pattern(version: &str) -> String {
+    format!("{}%", version_with_dot(version))
+}
+
+/// The pattern of the sorted labels of hosts that have all of these.
+fn label_pattern(labels: &[String]) -> Option<String> {
+    let mut labels = labels.to_vec();
+    labels.sort();
+    labels.dedup();
+    let pattern: String = labels.iter().map(|label| format!(",{label},%")).collect();
+    (!labels.is_empty()).then(|| format!("%{pattern}"))
 }

@@ -7,7 +7,8 @@ use super::{
     log::{self, seconds_since},
     sql::{Row, Sql, values},
 };
-use hipward_protocol::{Event, EventBody, JobState, JobSummary, ListedJob};
+use crate::jobs::lease_messages::FreeDevice;
+use hipward_protocol::{Event, EventBody, JobState, JobSummary, ListedJob, Requirements};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
@@ -49,13 +50,33 @@ impl Store {
     }
 
     /// Whether a job waits that [`claim`](Store::claim) would lease to this device.
-    pub(crate) fn has_work(&self, device: &str, unassigned: bool) -> Result<bool> {
+    pub(crate) fn has_work(&self, free: &FreeDevice) -> Result<bool> {
+        let (condition, params) = self.claimable(free);
         self.read(|tx| {
             tx.exists(
-                "select 1 from jobs where state = 'queued' and (device = ?1 or (device is null and ?2)) limit 1",
-                values![device, unassigned],
+                &format!("select 1 from jobs where {condition} limit 1"),
+                &params,
             )
         })
+    }
+
+    /// What a job requires of its host, and the device that it names.
+    pub(crate) fn required(&self, id: &str) -> Result<Option<(Requirements, Option<String>)>> {
+        let found = self.read(|tx| {
+            tx.first(
+                "select require, device from jobs where id = ?1",
+                values![id],
+            )
+        })?;
+        found
+            .map(|row| {
+                let require: Option<String> = row.get(0)?;
+                let require = require
+                    .map(|json| serde_json::from_str(&json))
+                    .transpose()?;
+                Ok((require.unwrap_or_default(), row.get(1)?))
+            })
+            .transpose()
     }
 
     /// The number of queued jobs ahead of a queued job. None if it is not queued.

@@ -42,6 +42,9 @@ pub(super) struct Dialect {
     pub(super) for_update: &'static str,
     /// The same, but rows that another transaction has locked are left out.
     pub(super) skip_locked: &'static str,
+    /// Locks a text until the transaction ends, so that another transaction that locks it waits. None where transactions that
+    /// write never overlap.
+    pub(super) lock: Option<&'static str>,
 }
 
 /// Runs statements within a transaction.
@@ -77,6 +80,15 @@ impl dyn Sql + '_ {
     pub(super) fn one<T: FromValue>(&self, statement: &str, params: &[Value]) -> Result<T> {
         self.value(statement, params)?
             .ok_or(StoreError::UnexpectedValue)
+    }
+
+    /// Locks a text until the transaction ends, against other transactions that lock it. A statement after that sees the
+    /// changes of those that had it before.
+    pub(super) fn lock(&self, text: &str) -> Result<()> {
+        match self.dialect().lock {
+            Some(lock) => self.query(lock, values![text]).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Whether a query has rows.

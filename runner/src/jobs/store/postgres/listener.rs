@@ -7,7 +7,8 @@ use tokio::{
     sync::mpsc,
     time::{MissedTickBehavior, interval, sleep},
 };
-use tokio_postgres::{AsyncMessage, Config, NoTls};
+use tokio_postgres::{AsyncMessage, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The channel of the notifications.
 pub(super) const CHANNEL: &str = "hipward";
@@ -37,10 +38,15 @@ pub(super) fn payload(server: &str, log: &Log, limit: usize) -> String {
 }
 
 /// Listens until the runtime ends.
-pub(super) async fn listen(config: Config, server: String, signals: Arc<Signals>) {
+pub(super) async fn listen(
+    config: Config,
+    tls: MakeRustlsConnect,
+    server: String,
+    signals: Arc<Signals>,
+) {
     let mut was_reported = false;
     loop {
-        match receive(&config, &server, &signals).await {
+        match receive(&config, tls.clone(), &server, &signals).await {
             Ok(()) => was_reported = false,
             Err(error) if !was_reported => {
                 tracing::warn!("no notifications from the job database: {error}");
@@ -56,10 +62,11 @@ pub(super) async fn listen(config: Config, server: String, signals: Arc<Signals>
 /// Receives notifications until the connection is lost.
 async fn receive(
     config: &Config,
+    tls: MakeRustlsConnect,
     server: &str,
     signals: &Signals,
 ) -> Result<(), tokio_postgres::Error> {
-    let (client, mut connection) = config.connect(NoTls).await?;
+    let (client, mut connection) = config.connect(tls).await?;
     let (sender, mut payloads) = mpsc::unbounded_channel();
     let driver = tokio::spawn(async move {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {

@@ -3,6 +3,7 @@
 
 mod listener;
 mod schema;
+mod tls;
 mod values;
 
 use super::{
@@ -14,12 +15,12 @@ use super::{
 };
 use crate::jobs::random_id;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Transaction};
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{
     runtime::{Builder, Handle, Runtime},
     time::timeout,
 };
-use tokio_postgres::{Config, IsolationLevel, NoTls, config::SslMode, types::ToSql};
+use tokio_postgres::{Config, IsolationLevel, types::ToSql};
 
 /// The maximum number of connections of one server, besides the one that listens.
 const CONNECTIONS: usize = 8;
@@ -35,6 +36,7 @@ static DIALECT: Dialect = Dialect {
     now: "extract(epoch from clock_timestamp())::float8",
     for_update: " for update",
     skip_locked: " for update skip locked",
+    lock: Some("select pg_advisory_xact_lock(hashtextextended(?1, 0))"),
 };
 
 /// The connections of one server to the database.
@@ -58,14 +60,10 @@ impl Drop for Postgres {
 
 impl Store {
     /// Connects to a shared database and creates or upgrades its tables. Must be called where blocking is allowed.
-    pub(crate) fn connect(url: &str) -> Result<Self> {
+    /// `authority` is a file with the certificates of the authorities to trust for `sslmode=require` instead of the machine's.
+    pub(crate) fn connect(url: &str, authority: Option<&Path>) -> Result<Self> {
         let mut config: Config = url.parse().map_err(StoreError::database_url)?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(StoreError::DatabaseUrl {
-                reason: "sslmode=require is not supported; connect through a socket, a private network or a tunnel"
-                    .to_owned(),
-            });
-        }
+        let tls = tls::connector(&mut config, authority)?;
         config.connect_timeout(CONNECT_TIMEOUT);
         if config.get_application_name().is_none() {
             config.application_name("hipward");
@@ -79,7 +77,7 @@ impl Store {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let manager = Manager::from_config(config.clone(), NoTls, recycling);
+        let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS)
             .runtime(deadpool_postgres::Runtime::Tokio1)
@@ -89,7 +87,7 @@ impl Store {
             .map_err(|error| StoreError::disconnected(&error))?;
         let signals = Arc::<Signals>::default();
         let server = random_id::random_id()?;
-        let listening = listener::listen(config, server.clone(), signals.clone());
+        let listening = listener::listen(config, tls, server.clone(), signals.clone());
         let database = Postgres {
             pool,
             server,

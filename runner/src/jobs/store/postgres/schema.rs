@@ -7,7 +7,7 @@ use crate::jobs::store::{
 
 /// The statements that lead from each version to the next, the first from an empty database to version 1. Released entries
 /// never change: a change of the tables is a new entry.
-const MIGRATIONS: &[&[&str]] = &[VERSION_1];
+const MIGRATIONS: &[&[&str]] = &[VERSION_1, VERSION_2];
 
 /// Texts that are compared by `<` have the order of their bytes, whatever the database's locale is.
 const VERSION_1: &[&str] = &[
@@ -63,6 +63,36 @@ const VERSION_1: &[&str] = &[
         approved_by text
     )",
     "create index jobs_by_code on jobs (code_sha256)",
+];
+
+/// Adds requirements, priorities and turns of jobs, the use of devices by each owner, and hosts that are drained.
+const VERSION_2: &[&str] = &[
+    "alter table jobs
+        add column rank        bigint not null default 0,
+        add column turn        bigint not null default 0,
+        add column require     text,
+        add column need_vendor text,
+        add column need_arch   text,
+        add column need_memory bigint,
+        add column need_gpus   bigint,
+        add column need_torch  text,
+        add column need_rocm   text,
+        add column need_labels text,
+        add column leased_at   double precision,
+        add column on_host     text,
+        add column on_device   text",
+    "create index jobs_by_turn on jobs (state, rank, turn, number)",
+    "create index jobs_by_owner on jobs (state, owner, rank, turn)",
+    "create table device_usage (
+        owner   text not null,
+        day     bigint not null,
+        seconds double precision not null,
+        primary key (owner, day)
+    )",
+    "create table drains (
+        host   text primary key,
+        reason text not null
+    )",
 ];
 
 /// Prevents two servers that start at the same time from migrating together. Any number that no other program locks.

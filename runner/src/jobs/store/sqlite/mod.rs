@@ -33,6 +33,7 @@ static DIALECT: Dialect = Dialect {
     now: "unixepoch('subsec')",
     for_update: "",
     skip_locked: "",
+    lock: None,
 };
 
 /// The connections to the database of a data folder.

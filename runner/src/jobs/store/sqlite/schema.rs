@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The statements that lead from each version to the next, the first from an empty database to version 1. Released entries
 /// never change: a change of the tables is a new entry. Each runs in one transaction, together with the new version number.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /// The version that this program reads and writes.
 pub(in crate::jobs::store) const VERSION: usize = MIGRATIONS.len();
@@ -85,12 +85,46 @@ create table hosts (
 ) strict;
 ";
 
+/// Adds requirements, priorities and turns of jobs, the use of devices by each owner, and hosts that are drained.
+const VERSION_5: &str = "
+alter table jobs add column rank integer not null default 0;
+alter table jobs add column turn integer not null default 0;
+alter table jobs add column require text;
+alter table jobs add column need_vendor text;
+alter table jobs add column need_arch text;
+alter table jobs add column need_memory integer;
+alter table jobs add column need_gpus integer;
+alter table jobs add column need_torch text;
+alter table jobs add column need_rocm text;
+alter table jobs add column need_labels text;
+alter table jobs add column leased_at real;
+alter table jobs add column on_host text;
+alter table jobs add column on_device text;
+create index jobs_by_turn on jobs (state, rank, turn, number);
+create index jobs_by_owner on jobs (state, owner, rank, turn);
+
+create table device_usage (
+    owner   text not null,
+    day     integer not null,
+    seconds real not null,
+    primary key (owner, day)
+) strict, without rowid;
+
+create table drains (
+    host   text primary key,
+    reason text not null
+) strict;
+";
+
 // The columns of `jobs`: `number` is the order of the queue. `attempt` counts leases and fences off earlier ones. `begun` is the
 // last attempt whose code ran. `crashes` counts how often the server ended meanwhile. `owner` is the name of the token that
 // submitted the job, and null for the operator's own token. `lease_until` is when the lease of a running job expires, seconds
 // since 1970, and null for a lease that ends with the server. `received` counts the events of the current attempt. `holder` is
-// the name of the token whose host has the lease, empty for the operator's, and null for this server. Rows of `events` are only
-// added, and removed together with their job.
+// the name of the token whose host has the lease, empty for the operator's, and null for this server. `rank` orders priorities,
+// the highest first, and `turn` the jobs of one priority, so that owners take turns. `require` are the requirements as JSON, and
+// `need_…` the same for the claim; versions and labels are patterns of `like`. `leased_at` is when the running attempt was
+// leased, seconds since 1970, and `on_host` and `on_device` are where the last attempt ran. Rows of `events` are only added, and
+// removed together with their job. A row of `device_usage` is the time for which an owner's jobs ran on a day, counted from 1970.
 
 /// Configures a connection that may write. Fails if the database is newer than this program, before it changes anything.
 pub(super) fn configure(connection: &Connection) -> Result<(), StoreError> {

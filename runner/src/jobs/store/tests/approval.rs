@@ -106,6 +106,7 @@ pub(super) fn jobs_that_wait_for_approval_are_limited_and_do_not_fill_the_queue(
 ) {
     let store = server.open();
     let limits = QueueLimits {
+        device_time_per_day: None,
         total: 2,
         per_owner: 1,
     };

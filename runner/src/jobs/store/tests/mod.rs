@@ -2,6 +2,7 @@
 //! [`Server`], which opens a store on an empty database, and again after the store was dropped.
 
 mod approval;
+mod fleet;
 mod postgres;
 mod sqlite;
 
@@ -12,7 +13,13 @@ use self::approval::{
     pending_job_is_compared_with_the_code_that_was_approved_last,
     rejected_job_fails_with_the_reason_and_its_code_stays_unapproved,
 };
+use self::fleet::{
+    device_time_of_one_token_is_limited, drained_host_and_maintenance_start_no_jobs,
+    job_is_leased_only_to_a_host_that_meets_its_requirements, jobs_of_a_higher_priority_run_first,
+    owners_take_turns, running_jobs_of_one_token_are_limited,
+};
 use super::*;
+use crate::jobs::{HostFacts, HostReport, meets};
 use hipward_protocol::{FailureCode, JobView, LogStream, Vendor};
 
 /// A database for one test.
@@ -64,6 +71,12 @@ suite! {
     pending_job_is_compared_with_the_code_that_was_approved_last,
     jobs_that_wait_for_approval_are_limited_and_do_not_fill_the_queue,
     author_can_withdraw_a_job_that_waits_for_approval,
+    job_is_leased_only_to_a_host_that_meets_its_requirements,
+    owners_take_turns,
+    jobs_of_a_higher_priority_run_first,
+    running_jobs_of_one_token_are_limited,
+    device_time_of_one_token_is_limited,
+    drained_host_and_maintenance_start_no_jobs,
 }
 
 fn cpu() -> Device {
@@ -77,6 +90,16 @@ fn cpu() -> Device {
     }
 }
 
+/// A free device of the host `here`.
+pub(super) fn free(device: &Device, unassigned: bool) -> FreeDevice {
+    FreeDevice {
+        host: "here".to_owned(),
+        device: device.clone(),
+        unassigned,
+        facts: HostFacts::default(),
+    }
+}
+
 fn job() -> NewJob {
     NewJob {
         code: "x = 1".to_owned(),
@@ -86,6 +109,8 @@ fn job() -> NewJob {
         device: None,
         owner: None,
         needs_approval: false,
+        require: Requirements::default(),
+        priority: Priority::Normal,
     }
 }
 
@@ -336,6 +361,7 @@ fn one_token_cannot_fill_the_queue(server: &dyn Server) {
     let limits = QueueLimits {
         total: 5,
         per_owner: 2,
+        device_time_per_day: None,
     };
     let of = |owner: &str| NewJob {
         owner: Some(owner.to_owned()),
@@ -528,7 +554,9 @@ fn lease_that_is_not_renewed_expires(server: &dyn Server) {
         .map(|_| store.submit(&job(), 10).expect("queued").id)
         .collect();
     let lease = |valid| {
-        let lease = store.claim_for(&cpu(), true, valid, None).expect("works");
+        let lease = store
+            .claim_for(&free(&cpu(), true), valid, None)
+            .expect("works");
         lease.expect("a job waits")
     };
     let own = lease(None);
@@ -558,7 +586,9 @@ fn renewal_of_a_lease_that_has_ended_is_refused(server: &dyn Server) {
     let store = server.open();
     for valid in [None, Some(Duration::from_secs(60))] {
         let id = store.submit(&job(), 10).expect("queued").id;
-        let lease = store.claim_for(&cpu(), true, valid, None).expect("works");
+        let lease = store
+            .claim_for(&free(&cpu(), true), valid, None)
+            .expect("works");
         let lease = lease.expect("a job waits");
         store.renew(&lease, valid).expect("is current");
         store.cancel(&id).expect("works");
@@ -569,24 +599,20 @@ fn renewal_of_a_lease_that_has_ended_is_refused(server: &dyn Server) {
 
 fn lease_of_a_host_belongs_to_its_token(server: &dyn Server) {
     let store = server.open();
-    let capabilities: hipward_protocol::Capabilities = serde_json::from_value(serde_json::json!({
+    let report: HostReport = serde_json::from_value(serde_json::json!({
         "version": "1", "ready": true, "devices": [], "isolation": {"level": "files", "mechanisms": []},
         "wall_limit_s": 1, "memory_limit_bytes": 1, "code_limit_bytes": 1
     }))
     .expect("capabilities");
-    let seen = |token| {
-        store
-            .host_seen("gpu1", token, &capabilities)
-            .expect("works")
-    };
+    let seen = |token| store.host_seen("gpu1", token, &report).expect("works");
     assert!(seen("ann") && seen("ann"));
     assert!(!seen("bob"), "the name is taken");
     let hosts = store.hosts().expect("readable");
-    assert_eq!(hosts, std::slice::from_ref(&capabilities));
+    assert_eq!(hosts, std::slice::from_ref(&report));
 
     let id = store.submit(&job(), 10).expect("queued").id;
     let hour = Some(Duration::from_secs(3600));
-    let lease = store.claim_for(&cpu(), true, hour, Some("ann"));
+    let lease = store.claim_for(&free(&cpu(), true), hour, Some("ann"));
     let lease = lease.expect("works").expect("a job waits");
     let of = |attempt, holder| store.lease_of(&id, attempt, holder);
     assert_eq!(of(1, "ann").expect("is current").job, lease.job);

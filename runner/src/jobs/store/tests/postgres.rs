@@ -16,7 +16,7 @@ struct Database(String);
 
 impl Server for Database {
     fn open(&self) -> Store {
-        Store::connect(&self.0).expect("the server runs")
+        Store::connect(&self.0, None).expect("the server runs")
     }
 }
 
@@ -34,19 +34,48 @@ fn shared_database_serves_several_servers() {
     let mut server = PostgresServer::start();
     changes_of_another_server_are_signalled(&server.database("signals"));
     two_servers_lease_no_job_twice(&server.database("claims"));
+    approval_at_the_moment_of_a_submission_queues_the_job(&server.database("approval"));
     newer_schema_is_refused(&server.database("newer"));
     let url = server.database("outage");
     lost_database_is_reported_and_used_again(&mut server, &url);
 }
 
 #[test]
-fn required_encryption_is_refused() {
-    let refused = Store::connect("postgres://hipward@127.0.0.1:1/jobs?sslmode=require");
-    let error = refused.expect_err("is refused").to_string();
-    assert!(
-        error.contains("sslmode=require is not supported"),
-        "{error}"
-    );
+fn connection_is_encrypted_and_the_certificate_is_checked() {
+    let server = PostgresServer::start_with_tls();
+    let url = server.encrypted_database("jobs");
+    let store = Store::connect(&url, Some(&server.certificate())).expect("the server runs");
+    let encrypted: bool = store
+        .read(|tx| {
+            let query = "select ssl::text from pg_stat_ssl where pid = pg_backend_pid()";
+            Ok(tx.one::<String>(query, &[])? == "true")
+        })
+        .expect("readable");
+    assert!(encrypted);
+    let [here, there] = [
+        &store,
+        &Store::connect(&url, Some(&server.certificate())).expect("runs"),
+    ];
+    let id = here.submit(&job(), 10).expect("queued").id;
+    let mut signal = there.watch(&id);
+    signal.mark_unchanged();
+    here.cancel(&id).expect("works");
+    wait_until("the notification arrives over TLS", || {
+        signal.has_changed().expect("the store lives")
+    });
+    // The machine does not trust the authority, and another name is not in the certificate.
+    let unknown = Store::connect(&url, None)
+        .expect_err("is unknown")
+        .to_string();
+    assert!(unknown.contains("certificate"), "{unknown}");
+    let other = url.replace("localhost", "127.0.0.1");
+    let other = Store::connect(&other, Some(&server.certificate())).expect_err("another name");
+    assert!(other.to_string().contains("certificate"), "{other}");
+    let plain = url.replace("?sslmode=require", "");
+    assert!(Store::connect(&plain, Some(&server.certificate())).is_err());
+    Store::connect(&plain, None).expect("is not encrypted");
+    let missing = Store::connect(&url, Some("/nowhere".as_ref())).expect_err("is missing");
+    assert!(missing.to_string().contains("/nowhere"), "{missing}");
 }
 
 fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
@@ -58,7 +87,7 @@ fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
 }
 
 fn changes_of_another_server_are_signalled(url: &str) {
-    let [here, there] = [(), ()].map(|()| Store::connect(url).expect("the server runs"));
+    let [here, there] = [(), ()].map(|()| Store::connect(url, None).expect("the server runs"));
     let id = here.submit(&job(), 10).expect("queued").id;
     let mut signal = there.watch(&id);
     let mut queue = there.watch_queue();
@@ -77,7 +106,7 @@ fn changes_of_another_server_are_signalled(url: &str) {
 
 fn two_servers_lease_no_job_twice(url: &str) {
     const JOBS: usize = 60;
-    let stores = [(), (), ()].map(|()| Store::connect(url).expect("the server runs"));
+    let stores = [(), (), ()].map(|()| Store::connect(url, None).expect("the server runs"));
     for _ in 0..JOBS {
         stores[0].submit(&job(), 1000).expect("queued");
     }
@@ -111,15 +140,50 @@ fn two_servers_lease_no_job_twice(url: &str) {
     }
 }
 
+/// A job is submitted on one server while another one has approved its code and not yet committed.
+fn approval_at_the_moment_of_a_submission_queues_the_job(url: &str) {
+    let [here, there] = [(), ()].map(|()| Store::connect(url, None).expect("the server runs"));
+    let waits = NewJob {
+        needs_approval: true,
+        ..job()
+    };
+    let first = here.submit(&waits, 10).expect("stored");
+    assert_eq!(first.state, JobState::AwaitingApproval);
+    let mut submitting = None;
+    here.change(|tx, _| {
+        crate::jobs::store::approval::lock_code(tx, &waits.code_sha256)?;
+        let (there, job) = (there.clone(), waits.clone());
+        submitting = Some(thread::spawn(move || {
+            there.submit(&job, 10).expect("stored")
+        }));
+        // Longer than a submission takes that does not wait.
+        sleep(Duration::from_millis(300));
+        tx.execute(
+            "insert into approvals (code_sha256, approved_at) values (?1, '')",
+            values![&waits.code_sha256],
+        )
+    })
+    .expect("works");
+    let second = submitting
+        .expect("was started")
+        .join()
+        .expect("does not panic");
+    assert_eq!(second.state, JobState::Queued);
+    assert_eq!(
+        here.approve(&first.id, None).expect("works"),
+        ApprovalOutcome::Decided
+    );
+}
+
 fn newer_schema_is_refused(url: &str) {
-    let store = Store::connect(url).expect("the server runs");
+    let store = Store::connect(url, None).expect("the server runs");
     execute(&store, "update meta set value = '999' where key = 'schema'");
-    let error = Store::connect(url).expect_err("is newer");
+    let error = Store::connect(url, None).expect_err("is newer");
     assert!(error.to_string().contains("schema 999"), "{error}");
 }
 
 fn lost_database_is_reported_and_used_again(server: &mut PostgresServer, url: &str) {
-    let store = Store::connect(url).expect("the server runs");
+    let store = Store::connect(url, None).expect("the server runs");
     let id = store.submit(&job(), 10).expect("queued").id;
     let lease = store.claim(&cpu(), true).expect("works").expect("waits");
     server.kill();
@@ -128,7 +192,7 @@ fn lost_database_is_reported_and_used_again(server: &mut PostgresServer, url: &s
         matches!(lost, Err(StoreError::Unreachable { .. })),
         "{lost:?}"
     );
-    assert!(Store::connect(url).is_err());
+    assert!(Store::connect(url, None).is_err());
     server.restart();
     wait_until("the database answers", || store.check().is_ok());
     store
