@@ -97,6 +97,25 @@ impl Counts {
         access
     }
 
+    /// Adds the counts of another part of the run.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn add(&mut self, other: Self) {
+        for (sum, count) in self.instructions.iter_mut().zip(other.instructions) {
+            *sum += count;
+        }
+        self.active_lanes += other.active_lanes;
+        self.masked_lanes += other.masked_lanes;
+        self.matrix_cycles += other.matrix_cycles;
+        for (step, counts) in other.by_step {
+            let sum = self.access(step, counts.line);
+            sum.executions += counts.executions;
+            sum.bytes += counts.bytes;
+            sum.segments64 += counts.segments64;
+            sum.lines128 += counts.lines128;
+            sum.bank_conflicts += counts.bank_conflicts;
+        }
+    }
+
     pub(crate) fn finish(&mut self) {
         self.accesses = std::mem::take(&mut self.by_step).into_values().collect();
     }

@@ -96,6 +96,22 @@ impl Findings {
         });
     }
 
+    /// Adds the findings of a later part of the run.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn append(&mut self, later: Self) {
+        for (finding, step) in later.found.into_iter().zip(later.steps) {
+            let next = self.found.len();
+            let key = (finding.kind.name(), finding.line);
+            let at = *self.index.entry(key).or_insert(next);
+            if let Some(known) = self.found.get_mut(at) {
+                known.occurrences += finding.occurrences;
+            } else {
+                self.found.push(finding);
+                self.steps.push(step);
+            }
+        }
+    }
+
     /// The findings in the order of the listing, with source lines.
     pub(crate) fn finish(self, source: impl Fn(usize) -> Option<SourceLine>) -> Vec<Finding> {
         let mut found = self.found;

@@ -35,6 +35,7 @@
 //!   and exchanges between lanes.
 //! * Buffers with bounds. Memory is sparse, so buffers of several GiB are possible.
 //! * Private memory of the lanes (scratch), and the constants and variables of the listing.
+//! * Calls of the functions of the listing, by name and by pointer.
 //!
 //! An instruction, operand or modifier that is not supported is an [`Error`] with its line when the program is decoded.
 //!
@@ -48,9 +49,10 @@
 //! * `v_rcp`, `v_rsq`, `v_exp`, `v_log`, `v_sin` and `v_cos` are rounded correctly here, within 1 ULP on hardware.
 //!   `v_exp_f32` and `v_log_f32` flush denormals. Matrix and dot products round once; the hardware's order of partial sums is not
 //!   documented. Everything else is exact. The payload of a NaN is not defined.
-//! * Workgroups run one after another, and the wavefronts of a workgroup in turn, so a kernel that waits in a loop for
-//!   another workgroup or wavefront does not end within its budget.
-//! * Rounding modes other than to nearest even, function calls, pointers to private memory, structured buffers,
+//! * Workgroups run as if one after another, and the wavefronts of a workgroup in turn, so a kernel that waits in a loop
+//!   for another workgroup or wavefront does not end within its budget. [`run`] uses several threads; results, findings
+//!   and counts do not depend on their number.
+//! * Rounding modes other than to nearest even, pointers to private memory, structured buffers,
 //!   sparse matrix products and the scaled formats of gfx950 are not supported.
 //! * A finding can be missing: a race is detected only between accesses that the run executed.
 
@@ -81,7 +83,7 @@ pub use finding::{Finding, FindingKind};
 pub use json::report_to_json;
 pub use listing::{Argument, ArgumentKind, Descriptor, Kernel, Listing, SourceLine};
 pub use machine::program::{Program, supports};
-pub use machine::run::{Launch, Report, run};
+pub use machine::run::{Launch, Report, run, run_on_threads};
 pub use machine::stepper::{Progress, Stepper, Wavefront};
 pub use memory::buffers::{Memory, Writer};
 pub use number::{from_bf16, from_f16, to_bf16, to_f16};

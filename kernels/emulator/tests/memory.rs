@@ -358,3 +358,19 @@ fn traps_end_the_kernel_with_an_error() {
     assert_eq!(error.line, 5);
     assert!(error.message.contains("trap in wavefront 1"), "{error}");
 }
+
+#[test]
+fn seeded_faults_are_caught() {
+    common::assert_caught(&[
+        (
+            "global_load_sbyte",
+            "global_load_ubyte",
+            narrow_accesses_extend_and_keep,
+        ),
+        (
+            "ds_read2_b32",
+            "ds_read2st64_b32",
+            lds_instructions_with_two_parts_use_both_offsets,
+        ),
+    ]);
+}

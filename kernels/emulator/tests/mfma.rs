@@ -124,6 +124,10 @@ fn products_of_16_bit_and_32_bit_floats() {
     check("gfx942", "v_mfma_f32_16x16x4_f32", 4, 4, |value| {
         (value as f32).to_bits()
     });
+    // The low bits of the factors do not count.
+    check("gfx942", "v_mfma_f32_16x16x8_xf32", 8, 4, |value| {
+        (value as f32).to_bits() | if value == 0 { 0 } else { 0x1fff }
+    });
     check("gfx950", "v_mfma_f32_16x16x32_f16", 32, 2, half);
     check("gfx950", "v_mfma_f32_16x16x32_bf16", 32, 2, bf16);
 }
@@ -142,4 +146,12 @@ fn products_of_8_bit_numbers() {
     check("gfx950", "v_mfma_f32_16x16x32_fp8_fp8", 32, 1, |value| {
         fp8(value, 7)
     });
+}
+
+#[test]
+fn seeded_faults_are_caught() {
+    common::assert_caught(&[
+        ("x16_bf16", "x16_f16", products_of_16_bit_and_32_bit_floats),
+        ("fp8_fp8", "fp8_bf8", products_of_8_bit_numbers),
+    ]);
 }

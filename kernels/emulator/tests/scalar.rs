@@ -243,3 +243,19 @@ fn saveexec_returns_the_old_mask_and_changes_it() {
     let code = "s_mov_b64 exec, s[6:7]\ns_andn2_saveexec_b64 s[8:9], s[4:5]\ns_mov_b64 s[8:9], exec\ns_mov_b64 exec, 1";
     check(code, |a, b, _| (a & !b, a & !b != 0));
 }
+
+#[test]
+fn seeded_faults_are_caught() {
+    common::assert_caught(&[
+        (
+            "s_addc_u32",
+            "s_add_u32",
+            sums_set_scc_to_the_carry_or_the_overflow,
+        ),
+        (
+            "s_ashr_i32",
+            "s_lshr_b32",
+            shifts_use_the_low_bits_of_the_amount,
+        ),
+    ]);
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{numbers, vector};
+use common::{assert_caught, numbers, vector};
 use hipward_emulator::{Listing, Program};
 
 /// Runs an instruction with the operands `v2`, `v4`, `v6` and the result `v8` on many numbers.
@@ -490,10 +490,10 @@ fn lanes_are_exchanged_through_scalars_and_lds() {
         exchanged("s_mov_b64 exec, 0\nv_writelane_b32 v8, 7, 5\ns_mov_b64 exec, -1")[4..7],
         [99, 7, 99]
     );
-    let back = "v_xor_b32_e32 v3, 32, v2\nv_lshlrev_b32_e32 v3, 2, v3\nds_bpermute_b32 v8, v3, v2\ns_waitcnt lgkmcnt(0)";
+    let back = "v_add_u32_e32 v3, 5, v2\nv_lshlrev_b32_e32 v3, 2, v3\nds_bpermute_b32 v8, v3, v2\ns_waitcnt lgkmcnt(0)";
     assert_eq!(
         exchanged(back),
-        (0..64).map(|lane| lane ^ 32).collect::<Vec<_>>()
+        (0..64).map(|lane| (lane + 5) % 64).collect::<Vec<_>>()
     );
     let forth = "v_lshlrev_b32_e32 v3, 2, v2\nv_add_u32_e32 v3, 4, v3\nds_permute_b32 v8, v3, v2\ns_waitcnt lgkmcnt(0)";
     assert_eq!(
@@ -662,4 +662,33 @@ fn dot_products_of_halves_add_to_a_float() {
     .and_then(|listing| Program::new(&listing, None).map(drop));
     let error = error.expect_err("a sign modifier").to_string();
     assert!(error.contains("no sign modifier"), "{error}");
+}
+
+#[test]
+fn seeded_faults_are_caught() {
+    assert_caught(&[
+        ("v_mul_hi_u32", "v_mul_lo_u32", integer_arithmetic_wraps),
+        ("v_max_i32_e32", "v_max_u32_e32", integer_arithmetic_wraps),
+        (
+            "v_addc_co_u32_e32",
+            "v_subb_co_u32_e32",
+            carries_move_on_to_the_next_instruction,
+        ),
+        (
+            "v_ashrrev_i32_e32",
+            "v_lshrrev_b32_e32",
+            logic_and_shifts_use_the_low_bits_of_the_amount,
+        ),
+        (
+            "v_bfi_b32",
+            "v_and_or_b32",
+            logic_and_shifts_use_the_low_bits_of_the_amount,
+        ),
+        ("row_shr:", "row_ror:", dpp_reads_other_lanes),
+        (
+            "ds_bpermute_b32",
+            "ds_permute_b32",
+            lanes_are_exchanged_through_scalars_and_lds,
+        ),
+    ]);
 }

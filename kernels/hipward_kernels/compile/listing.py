@@ -103,7 +103,7 @@ def resources(assembly: str) -> list[Resources]:
                 sgpr_spills=int(fields.get("sgpr_spill_count", 0)),
                 scratch_bytes=int(fields["private_segment_fixed_size"]),
                 lds_bytes=int(fields["group_segment_fixed_size"]),
-                waves_per_simd=comments["Occupancy"],
+                waves_per_simd=_waves_per_simd(assembly, name, int(fields["vgpr_count"])),
                 code_bytes=comments["codeLenInByte"],
                 most_threads=int(fields["max_flat_workgroup_size"]),
                 instructions=len(names),
@@ -119,6 +119,22 @@ def _comments_after(assembly: str, kernel: str) -> dict[str, int]:
     _, _, after = assembly.partition(f".amdhsa_kernel {kernel}\n")
     block = after.partition("; Kernel info:")[2].partition("\n\t.text")[0]
     return {name: int(value) for name, value in re.findall(r"^; (\w+)\s*[:=]\s*(\d+)", block, re.MULTILINE)}
+
+
+def _waves_per_simd(assembly: str, kernel: str, vgprs: int) -> int:
+    """The occupancy of the comment block after a kernel's code.
+
+    For a kernel that calls pointers to functions, the compiler prints the expression of it: the most wavefronts, the
+    granule and number of the registers, the generation, and the limit from LDS.
+    """
+    comments = _comments_after(assembly, kernel)
+    if "Occupancy" in comments:
+        return comments["Occupancy"]
+    _, _, after = assembly.partition(f".amdhsa_kernel {kernel}\n")
+    found = re.search(r"^; Occupancy: occupancy\((\d+), (\d+), (\d+), \d+, (\d+),", after, re.MULTILINE)
+    assert found is not None  # noqa: S101 - the compiler prints a number or this expression
+    most, granule, registers, limit = map(int, found.groups())
+    return min(most, limit, registers // (-(-max(vgprs, 1) // granule) * granule))
 
 
 _WIDTHS = {

@@ -5,12 +5,15 @@ use std::collections::HashMap;
 use super::text::{integer, without_comment};
 use crate::error::{Error, Result};
 
+/// Bytes of private memory for calls whose depth the compiler does not know: recursion, and calls of pointers.
+const STACK: u32 = 16 << 10;
+
 /// The directives of a kernel descriptor that decide a wavefront's initial state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Descriptor {
     /// Bytes of LDS that the code declares; a launch can add more.
     pub lds_bytes: u32,
-    /// Bytes of private memory of a work-item.
+    /// Bytes of private memory of a work-item. If the compiler does not know the depth of calls, 16 KiB for its stack are included.
     pub private_bytes: u32,
     pub(crate) values: HashMap<String, u32>,
 }
@@ -27,7 +30,8 @@ impl Descriptor {
                 let get = |name: &str| values.get(name).copied().unwrap_or(0);
                 return Ok(Self {
                     lds_bytes: get("group_segment_fixed_size"),
-                    private_bytes: get("private_segment_fixed_size"),
+                    private_bytes: get("private_segment_fixed_size")
+                        .saturating_add(STACK * u32::from(get("uses_dynamic_stack") != 0)),
                     values,
                 });
             }

@@ -7,7 +7,7 @@ mod metadata;
 pub(crate) mod operand;
 pub(crate) mod text;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub use descriptor::Descriptor;
 pub use metadata::{Argument, ArgumentKind};
@@ -40,8 +40,11 @@ pub struct Kernel {
     pub arguments: Vec<Argument>,
     /// Largest number of threads of a workgroup, from the metadata.
     pub largest_workgroup: u32,
+    /// The code of the kernel and of the functions that it can call, in the order of the listing.
     pub(crate) code: Vec<Text>,
     pub(crate) labels: HashMap<String, usize>,
+    /// Position of the kernel's first instruction.
+    pub(crate) entry: usize,
 }
 
 /// A line of the source that an instruction comes from.
@@ -192,28 +195,19 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn finish(self, mut metadata: metadata::Metadata) -> Result<Listing> {
+    fn finish(mut self, mut metadata: metadata::Metadata) -> Result<Listing> {
         let arch = self.arch.ok_or_else(|| {
             Error::new(0, "the listing has no .amdgcn_target line: it is not the assembly of an AMD kernel, or only a part of it")
         })?;
         let mut kernels = Vec::new();
-        for (name, descriptor) in self.descriptors {
+        for (name, descriptor) in std::mem::take(&mut self.descriptors) {
             let Some(at) = self.labels.iter().position(|(label, _, _)| *label == name) else {
                 return Err(Error::new(
                     0,
                     format!("the kernel {name} has a descriptor but no code"),
                 ));
             };
-            let start = self.labels[at].1;
-            let end = self.labels[at..]
-                .iter()
-                .find(|(label, _, _)| label.starts_with(".Lfunc_end"))
-                .map_or(self.code.len(), |(_, index, _)| *index);
-            let labels = self.labels[at..]
-                .iter()
-                .filter(|(_, index, _)| *index <= end)
-                .map(|(label, index, _)| (label.clone(), index - start))
-                .collect();
+            let (code, labels, entry) = self.linked(at);
             let Some(about) = metadata.kernels.remove(&name) else {
                 return Err(Error::new(
                     0,
@@ -223,8 +217,9 @@ impl<'a> Reader<'a> {
                 ));
             };
             kernels.push(Kernel {
-                code: self.code[start..end].to_vec(),
+                code,
                 labels,
+                entry,
                 descriptor,
                 arguments: about.arguments,
                 largest_workgroup: about.largest_workgroup,
@@ -237,6 +232,69 @@ impl<'a> Reader<'a> {
             data: self.data,
         })
     }
+
+    /// The code of a kernel, whose label is at `kernel`, and of the functions that it can call, with the labels in it and
+    /// the position of the kernel.
+    fn linked(&self, kernel: usize) -> (Vec<Text>, HashMap<String, usize>, usize) {
+        let functions: HashMap<&str, usize> = self
+            .labels
+            .iter()
+            .enumerate()
+            .filter(|(_, (label, _, _))| !label.starts_with(".L"))
+            .map(|(at, (label, _, _))| (label.as_str(), at))
+            .collect();
+        // Position of the label, of the label after it that ends the function, and the instructions between them.
+        let mut found = BTreeMap::new();
+        let mut open = vec![kernel];
+        while let Some(at) = open.pop() {
+            if found.contains_key(&at) {
+                continue;
+            }
+            let start = self.labels[at].1;
+            let last = self.labels[at..]
+                .iter()
+                .position(|(label, _, _)| label.starts_with(".Lfunc_end"))
+                .map_or(self.labels.len(), |count| at + count + 1);
+            let end = if last == self.labels.len()
+                && !self.labels[last - 1].0.starts_with(".Lfunc_end")
+            {
+                self.code.len()
+            } else {
+                self.labels[last - 1].1
+            };
+            found.insert(at, (last, start..end));
+            let mut uses_data = false;
+            for word in self.code[start..end].iter().flat_map(|text| &text.operands) {
+                if let Some((symbol, _)) = relocation(word) {
+                    open.extend(functions.get(symbol));
+                    uses_data |= self.data.symbols.contains_key(symbol);
+                }
+            }
+            if uses_data {
+                // Tables of functions.
+                let symbols = self.data.addresses.iter().map(|(_, symbol, _)| symbol);
+                open.extend(symbols.filter_map(|symbol| functions.get(symbol.as_str())));
+            }
+        }
+        let (mut code, mut labels, mut entry) = (Vec::new(), HashMap::new(), 0);
+        for (at, (last, range)) in found {
+            let offset = code.len();
+            if at == kernel {
+                entry = offset;
+            }
+            for (label, index, _) in &self.labels[at..last] {
+                labels.insert(label.clone(), index - range.start + offset);
+            }
+            code.extend_from_slice(&self.code[range]);
+        }
+        (code, labels, entry)
+    }
+}
+
+/// A symbol whose address the code computes, and how.
+pub(crate) fn relocation(word: &str) -> Option<(&str, &str)> {
+    word.split_once("@rel32@")
+        .or_else(|| word.split_once("@gotpcrel32@"))
 }
 
 /// The line in a file with a relative path into which the code of a header, which has an absolute path, was inlined.

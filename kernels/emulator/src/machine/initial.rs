@@ -198,6 +198,7 @@ impl Segments {
         );
         wave.private = self.private + u64::from(number) * wavefront;
         wave.private_bytes = lane;
+        wave.at = program.kernel.entry;
         wave.private_end = self.private + private_length(program, launch);
         self.lanes(program, launch, number, &mut wave);
         wave

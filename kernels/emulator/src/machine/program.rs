@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::listing::data::{Data, addend};
 use crate::listing::operand::{self, Operand};
 use crate::listing::text::{Text, integer};
-use crate::listing::{Kernel, Listing, SourceLine};
+use crate::listing::{Kernel, Listing, SourceLine, relocation};
 use crate::memory::buffers::DATA;
 use crate::memory::{lds_access, scalar_load, vector_access};
 use crate::{mfma, scalar, vector};
@@ -45,6 +45,7 @@ pub(crate) enum Instruction {
     Memory(Box<vector_access::Instruction>),
     Lds(lds_access::Instruction),
     Branch(Branch, usize),
+    Jump(Jump),
     /// Largest numbers of accesses in flight after `s_waitcnt`: `vmcnt` and `lgkmcnt`.
     Wait(u32, u32),
     SetMode(ModeField, ModeValue),
@@ -61,6 +62,15 @@ pub(crate) enum Branch {
     Scc(bool),
     Vccz(bool),
     Execz(bool),
+}
+
+/// A jump to an address in scalar registers: a call, or a return.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Jump {
+    /// First register of the address.
+    pub(crate) target: u8,
+    /// First register of the return address, for a call.
+    pub(crate) link: Option<u8>,
 }
 
 /// A field of the mode register: bit offset and width.
@@ -95,10 +105,14 @@ impl Program {
         }
         let mut registers = 1;
         let mut steps = Vec::with_capacity(kernel.code.len());
-        let mut uses_data = false;
+        let mut linker = Linker {
+            data: &listing.data,
+            kernel: &kernel,
+            pointers: Vec::new(),
+            uses_data: false,
+        };
         for text in &kernel.code {
-            let resolved = resolved(text, &listing.data)?;
-            uses_data |= resolved.is_some();
+            let resolved = linker.resolved(text)?;
             let text = resolved.as_ref().unwrap_or(text);
             let step = step(text, &kernel, listing.arch)?;
             let used = step
@@ -111,16 +125,13 @@ impl Program {
                 .fold(registers, usize::max);
             steps.push(step);
         }
+        let data = linker.contents()?;
         Ok(Self {
             kernel,
             arch: listing.arch,
             steps,
             registers,
-            data: if uses_data {
-                contents(&listing.data)?
-            } else {
-                Vec::new()
-            },
+            data,
         })
     }
 
@@ -144,6 +155,14 @@ impl Program {
             .binary_search_by_key(&line, |step| step.line)
             .ok()?;
         self.steps.get(at)?.source.as_ref()
+    }
+
+    /// Whether the code has atomic instructions on global memory. Their order decides results.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn updates_memory(&self) -> bool {
+        self.steps.iter().any(
+            |step| matches!(&step.instruction, Instruction::Memory(access) if access.is_atomic()),
+        )
     }
 
     /// The mnemonics in the code, without encoding suffixes.
@@ -191,63 +210,147 @@ fn unsupported(mnemonic: &str, arch: Arch) -> String {
     )
 }
 
-/// An instruction that computes an address of data, with that address as a constant. `None` for any other.
-///
-/// Compilers add the distance to a symbol, `SYMBOL@rel32@lo+4` and `SYMBOL@rel32@hi+12`, to the program counter. Here
-/// the program counter is 0, so the distance is the address.
-fn resolved(text: &Text, data: &Data) -> Result<Option<Text>> {
-    if text.mnemonic == "s_getpc_b64" {
-        let mut text = text.clone();
-        text.mnemonic = "s_mov_b64".to_owned();
-        text.operands.push("0".to_owned());
-        return Ok(Some(text));
-    }
-    let Some(place) = text
-        .operands
-        .iter()
-        .position(|word| word.contains("@rel32@"))
-    else {
-        return Ok(None);
-    };
-    let word = &text.operands[place];
-    let (symbol, rest) = word.split_once("@rel32@").unwrap_or((word, ""));
-    let (half, addend) = addend(rest);
-    let (shift, distance) = match half {
-        "lo" => (0, 4),
-        "hi" => (32, 12),
-        _ => return Err(text.error(format!("{word} is not supported"))),
-    };
-    let Some(at) = data.symbols.get(symbol) else {
-        return Err(text.error(format!(
-            "{symbol} is not data of this listing; function calls are not supported"
-        )));
-    };
-    let addend = addend.ok_or_else(|| text.error(format!("{word} is not supported")))?;
-    let address = (DATA + u64::from(*at)).wrapping_add_signed(addend.wrapping_sub(distance));
-    let mut text = text.clone();
-    text.operands[place] = format!("{:#x}", (address >> shift) as u32);
-    Ok(Some(text))
+/// Bytes between the addresses of two instructions.
+const INSTRUCTION: u64 = 4;
+
+/// Address of the first instruction. No buffer is there, so code cannot be read.
+const CODE: u64 = DATA + (1 << 35);
+
+/// The address of an instruction.
+pub(crate) fn address_of(position: usize) -> u64 {
+    CODE + INSTRUCTION * position as u64
 }
 
-/// The bytes of the data, with the addresses in it.
-fn contents(data: &Data) -> Result<Vec<u8>> {
-    if let Some(line) = data.unsupported {
-        return Err(Error::new(line, "this data is not supported"));
+/// The position of the instruction at an address.
+pub(crate) fn position_of(address: u64) -> Option<usize> {
+    let distance = address.checked_sub(CODE)?;
+    (distance.is_multiple_of(INSTRUCTION))
+        .then(|| usize::try_from(distance / INSTRUCTION).ok())
+        .flatten()
+}
+
+/// Replaces symbols by their addresses.
+struct Linker<'a> {
+    data: &'a Data,
+    kernel: &'a Kernel,
+    /// Symbols whose addresses the code loads from the global offset table, which follows the data.
+    pointers: Vec<String>,
+    uses_data: bool,
+}
+
+impl Linker<'_> {
+    /// An instruction that computes an address, with that address as a constant. `None` for any other.
+    ///
+    /// Compilers add the distance to a symbol, `SYMBOL@rel32@lo+4` and `SYMBOL@rel32@hi+12`, or to its entry in the
+    /// global offset table, to the program counter. Here the program counter is 0, so the distance is the address.
+    fn resolved(&mut self, text: &Text) -> Result<Option<Text>> {
+        if text.mnemonic == "s_getpc_b64" {
+            let mut text = text.clone();
+            text.mnemonic = "s_mov_b64".to_owned();
+            text.operands.push("0".to_owned());
+            return Ok(Some(text));
+        }
+        for (place, word) in text.operands.iter().enumerate() {
+            let value = if let Some((symbol, rest)) = relocation(word) {
+                self.relocated(text, word, symbol, rest)?
+            } else if let Some(value) = self.distance(word) {
+                value
+            } else {
+                continue;
+            };
+            let mut text = text.clone();
+            text.operands[place] = format!("{value:#x}");
+            return Ok(Some(text));
+        }
+        Ok(None)
     }
-    let mut bytes = data.bytes.clone();
-    for (at, symbol, addend) in &data.addresses {
-        let found = data.symbols.get(symbol).ok_or_else(|| {
-            let message = format!(
-                "the data contains the address of {symbol}, which is not data of this listing"
-            );
-            Error::new(0, message)
+
+    fn relocated(&mut self, text: &Text, word: &str, symbol: &str, rest: &str) -> Result<u32> {
+        let (half, addend) = addend(rest);
+        let (shift, distance) = match half {
+            "lo" => (0, 4),
+            "hi" => (32, 12),
+            _ => return Err(text.error(format!("{word} is not supported"))),
+        };
+        let target = self.address(symbol).ok_or_else(|| {
+            text.error(format!(
+                "{symbol} is not a function or data of this listing"
+            ))
         })?;
-        let address = (DATA + u64::from(*found)).wrapping_add_signed(*addend);
-        if let Some(slot) = bytes.get_mut(*at as usize..*at as usize + 8) {
-            slot.copy_from_slice(&address.to_le_bytes());
+        let base = if word.contains("@gotpcrel32@") {
+            self.pointer(symbol)
+        } else {
+            target
+        };
+        let addend = addend.ok_or_else(|| text.error(format!("{word} is not supported")))?;
+        let address = base.wrapping_add_signed(addend.wrapping_sub(distance));
+        Ok((address >> shift) as u32)
+    }
+
+    /// The address of data or of a function.
+    fn address(&mut self, symbol: &str) -> Option<u64> {
+        if let Some(at) = self.data.symbols.get(symbol) {
+            self.uses_data = true;
+            return Some(DATA + u64::from(*at));
+        }
+        self.kernel.labels.get(symbol).copied().map(address_of)
+    }
+
+    /// The address of the entry of a symbol in the global offset table.
+    fn pointer(&mut self, symbol: &str) -> u64 {
+        self.uses_data = true;
+        let known = self.pointers.iter().position(|known| known == symbol);
+        let entry = known.unwrap_or(self.pointers.len());
+        if known.is_none() {
+            self.pointers.push(symbol.to_owned());
+        }
+        DATA + (self.data.bytes.len().next_multiple_of(8) + 8 * entry) as u64
+    }
+
+    /// Half of the distance of a far branch: `(.LBB0_5-.Lpost_getpc0)&4294967295` or `(…)>>32`.
+    fn distance(&self, word: &str) -> Option<u32> {
+        let (labels, half) = word.strip_prefix('(')?.split_once(')')?;
+        let (target, start) = labels.split_once('-')?;
+        if !start.starts_with(".Lpost_getpc") {
+            return None;
+        }
+        let address = address_of(*self.kernel.labels.get(target)?);
+        match half {
+            "&4294967295" => Some(address as u32),
+            ">>32" => Some((address >> 32) as u32),
+            _ => None,
         }
     }
-    Ok(bytes)
+
+    /// The bytes of the data, with the addresses in it, and the global offset table.
+    fn contents(mut self) -> Result<Vec<u8>> {
+        if !self.uses_data {
+            return Ok(Vec::new());
+        }
+        let data = self.data;
+        if let Some(line) = data.unsupported {
+            return Err(Error::new(line, "this data is not supported"));
+        }
+        let mut bytes = data.bytes.clone();
+        for (at, symbol, addend) in &data.addresses {
+            let found = self.address(symbol).ok_or_else(|| {
+                let message = format!(
+                    "the data contains the address of {symbol}, which is not a function or data of this listing"
+                );
+                Error::new(0, message)
+            })?;
+            let address = found.wrapping_add_signed(*addend);
+            if let Some(slot) = bytes.get_mut(*at as usize..*at as usize + 8) {
+                slot.copy_from_slice(&address.to_le_bytes());
+            }
+        }
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        for symbol in std::mem::take(&mut self.pointers) {
+            let address = self.address(&symbol).unwrap_or(0);
+            bytes.extend(address.to_le_bytes());
+        }
+        Ok(bytes)
+    }
 }
 
 fn step(text: &Text, kernel: &Kernel, arch: Arch) -> Result<Step> {
@@ -279,7 +382,7 @@ fn step(text: &Text, kernel: &Kernel, arch: Arch) -> Result<Step> {
 
 fn decode(text: &mut Text, kernel: &Kernel, arch: Arch) -> Result<(Instruction, Class)> {
     if let Some(control) = control(text, kernel)? {
-        let class = if matches!(control, Instruction::Branch(..)) {
+        let class = if matches!(control, Instruction::Branch(..) | Instruction::Jump(_)) {
             Class::Branch
         } else {
             Class::Control
@@ -300,7 +403,7 @@ fn decode(text: &mut Text, kernel: &Kernel, arch: Arch) -> Result<(Instruction, 
         if let Some(found) = vector::decode(text)? {
             return Ok((Instruction::Vector(Box::new(found)), Class::Vector));
         }
-    } else if let Some(found) = lds_access::decode(text)? {
+    } else if let Some(found) = lds_access::decode(text, arch)? {
         return Ok((Instruction::Lds(found), Class::Lds));
     } else if let Some(found) = vector_access::decode(text)? {
         return Ok((Instruction::Memory(Box::new(found)), Class::VectorMemory));
@@ -325,6 +428,17 @@ fn control(text: &Text, kernel: &Kernel) -> Result<Option<Instruction>> {
         "s_cbranch_vccnz" => branch(Branch::Vccz(false)),
         "s_cbranch_execz" => branch(Branch::Execz(true)),
         "s_cbranch_execnz" => branch(Branch::Execz(false)),
+        "s_setpc_b64" => {
+            text.expect_operands(1)?;
+            let target = scalar::register(text, 0, 2)?;
+            Ok(Some(Instruction::Jump(Jump { target, link: None })))
+        }
+        "s_swappc_b64" => {
+            text.expect_operands(2)?;
+            let target = scalar::register(text, 1, 2)?;
+            let link = Some(scalar::register(text, 0, 2)?);
+            Ok(Some(Instruction::Jump(Jump { target, link })))
+        }
         "s_endpgm" => Ok(Some(Instruction::End)),
         "s_trap" if text.operands == ["2"] => Ok(Some(Instruction::Trap)),
         "s_barrier" => Ok(Some(Instruction::Barrier)),

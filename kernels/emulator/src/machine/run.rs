@@ -1,7 +1,9 @@
-//! Runs a launch: workgroups one after another, the wavefronts of a workgroup in turn from barrier to barrier.
+//! Runs a launch: workgroups as if one after another, the wavefronts of a workgroup in turn from barrier to barrier.
 
 use super::initial::Segments;
-use super::program::{Instruction, ModeField, ModeValue, Program};
+#[cfg(not(target_arch = "wasm32"))]
+use super::parallel;
+use super::program::{Instruction, ModeField, ModeValue, Program, address_of, position_of};
 use super::wave::{Counter, State, Wave};
 use crate::FindingKind;
 use crate::count::{Class, Counts};
@@ -26,6 +28,26 @@ pub struct Launch {
     pub dynamic_lds: u32,
     /// Most instructions that the wavefronts execute together.
     pub budget: u64,
+}
+
+impl Launch {
+    /// The workgroup at a position in the order of execution.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn id_of(&self, number: u64) -> [u32; 3] {
+        let [width, height, _] = self.grid.map(|size| u64::from(size).max(1));
+        let (row, x) = (number / width, number % width);
+        [x, row % height, row / height].map(|position| position as u32)
+    }
+
+    /// The position of a workgroup in the order of execution.
+    pub(super) fn number_of(&self, id: [u32; 3]) -> u64 {
+        let [x, y, z] = id.map(u64::from);
+        let [width, height, _] = self.grid.map(u64::from);
+        z.wrapping_mul(height)
+            .wrapping_add(y)
+            .wrapping_mul(width)
+            .wrapping_add(x)
+    }
 }
 
 /// The result of a run.
@@ -58,8 +80,32 @@ pub fn run(
     launch: &Launch,
     memory: &mut Memory,
 ) -> std::result::Result<Report, Error> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    run_on_threads(program, launch, memory, threads)
+}
+
+/// Runs a launch like [`run`] on a number of threads. The result does not depend on it.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_on_threads(
+    program: &Program,
+    launch: &Launch,
+    memory: &mut Memory,
+    threads: usize,
+) -> std::result::Result<Report, Error> {
     let mut execution = Execution::new(program, launch, memory)?;
-    let error = match execution.advance(program, launch, memory, launch.budget, None) {
+    #[cfg(not(target_arch = "wasm32"))]
+    let started = parallel::advance(&mut execution, program, launch, memory, threads);
+    #[cfg(target_arch = "wasm32")]
+    let started = {
+        let _ = threads;
+        Ok(())
+    };
+    let ended =
+        started.and_then(|()| execution.advance(program, launch, memory, launch.budget, None));
+    let error = match ended {
         Ok(true) => None,
         Ok(false) => Some(execution.over_budget(program, launch)),
         Err(error) => Some(error),
@@ -125,9 +171,11 @@ fn check(program: &Program, launch: &Launch) -> Result<()> {
 /// The state of a launch between two instructions.
 #[derive(Clone)]
 pub(crate) struct Execution {
-    segments: Segments,
-    findings: Findings,
-    counts: Counts,
+    pub(super) segments: Segments,
+    pub(super) findings: Findings,
+    pub(super) counts: Counts,
+    /// Number of the workgroup before which [`Execution::advance`] pauses.
+    pub(super) until: u64,
     /// Instructions that the wavefronts have executed together.
     pub(crate) executed: u64,
     /// The workgroup in progress, or the last one.
@@ -142,8 +190,8 @@ pub(crate) struct Group {
     pub(crate) id: [u32; 3],
     pub(crate) lds: Lds,
     pub(crate) waves: Vec<Wave>,
-    current: usize,
-    ended: bool,
+    pub(super) current: usize,
+    pub(super) ended: bool,
 }
 
 impl Execution {
@@ -154,6 +202,7 @@ impl Execution {
             segments: Segments::new(program, launch, memory)?,
             findings: Findings::default(),
             counts: Counts::default(),
+            until: u64::MAX,
             executed: 0,
             group: None,
             last: None,
@@ -228,7 +277,12 @@ impl Machine<'_> {
                 Some(group) if !group.ended => group,
                 previous => match self.next(previous.as_ref().map(|group| group.id)) {
                     // A pause leaves the last workgroup in place, so that its state can be shown.
-                    Some(id) if self.left > 0 || previous.is_none() => self.start(id),
+                    Some(id)
+                        if (self.left > 0 || previous.is_none())
+                            && self.launch.number_of(id) < self.execution.until =>
+                    {
+                        self.start(id)
+                    }
                     next => {
                         self.execution.group = previous;
                         return Ok(next.is_none());
@@ -388,6 +442,21 @@ impl Machine<'_> {
                     if branch.is_taken(wave) {
                         wave.at = *target;
                     }
+                }
+                Instruction::Jump(jump) => {
+                    let address = wave.scalar64(jump.target);
+                    let target = position_of(address)
+                        .filter(|target| *target < self.program.steps.len())
+                        .ok_or_else(|| {
+                            let message = format!(
+                                "the kernel jumps to address {address:#x}, where no function of the listing is"
+                            );
+                            Error::new(step.line, message)
+                        })?;
+                    if let Some(link) = jump.link {
+                        wave.set_scalar64(link, address_of(at + 1));
+                    }
+                    wave.at = target;
                 }
                 Instruction::Wait(vector, others) => wave.wait(*vector, *others),
                 Instruction::SetMode(field, value) => set_mode(wave, *field, *value),

@@ -4,6 +4,7 @@
 //! touches.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
@@ -20,11 +21,25 @@ const MOST: usize = (1 << (47 - SPACING_BITS)) - 2;
 /// Address of the constants and variables of the code.
 pub(crate) const DATA: u64 = ((1 << (47 - SPACING_BITS)) - 1) << SPACING_BITS;
 
+/// Lines of 64 bytes of a page.
+const LINES: usize = PAGE / 64;
+
 #[derive(Clone)]
 struct Page {
     bytes: [u8; PAGE],
     /// A bit for each byte that was written.
-    written: [u64; PAGE / 64],
+    written: [u64; LINES],
+    /// What was accessed, in memory on top of other memory.
+    log: Option<Box<Log>>,
+}
+
+/// Accesses to a page of memory on top of other memory.
+#[derive(Clone)]
+struct Log {
+    /// A bit for each line of which a byte was read.
+    read: u64,
+    /// A bit for each byte that was stored to.
+    stored: [u64; LINES],
 }
 
 #[derive(Clone)]
@@ -34,6 +49,8 @@ struct Buffer {
     pages: Vec<Option<Box<Page>>>,
     /// Whether bytes without a page were written (with zeros).
     zeroed: bool,
+    /// Whether a page comes from the memory below, if there is one.
+    shared: bool,
 }
 
 /// The memory of a GPU.
@@ -44,6 +61,10 @@ pub struct Memory {
     watched: BTreeMap<u64, Option<Writer>>,
     /// The buffer at [`DATA`].
     data: Option<usize>,
+    /// The memory that this one is on top of: its contents are visible, and stores do not change it.
+    below: Option<Arc<Memory>>,
+    /// Pages that were copied from the memory below: buffer and page.
+    copied: Vec<(usize, usize)>,
 }
 
 /// The lane that stored to an address, and where.
@@ -102,6 +123,7 @@ impl Memory {
             length,
             pages,
             zeroed,
+            shared: true,
         });
         Some((self.buffers.len() as u64) << SPACING_BITS)
     }
@@ -111,7 +133,17 @@ impl Memory {
     pub fn contents(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         self.locate(address, length)?;
         let mut bytes = vec![0; length];
-        self.read(address, &mut bytes);
+        let (index, mut offset) = self.locate(address, length)?;
+        let mut rest = bytes.as_mut_slice();
+        while !rest.is_empty() {
+            let start = offset % PAGE;
+            let count = rest.len().min(PAGE - start);
+            let (part, tail) = rest.split_at_mut(count);
+            if let Some(Some(page)) = self.buffers.get(index)?.pages.get(offset / PAGE) {
+                part.copy_from_slice(&page.bytes[start..start + count]);
+            }
+            (rest, offset) = (tail, offset + count);
+        }
         Some(bytes)
     }
 
@@ -133,6 +165,7 @@ impl Memory {
             && let Some(buffer) = self.buffers.get_mut(index)
         {
             buffer.pages.iter_mut().for_each(|page| *page = None);
+            buffer.shared = false;
         }
     }
 
@@ -184,12 +217,9 @@ impl Memory {
     }
 
     /// Reads bytes. What cannot be read is zero.
-    pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Read {
+    pub(crate) fn read(&mut self, address: u64, bytes: &mut [u8]) -> Read {
         let Some((index, mut offset)) = self.locate(address, bytes.len()) else {
             bytes.fill(0);
-            return Read::OutOfBounds;
-        };
-        let Some(buffer) = self.buffers.get(index) else {
             return Read::OutOfBounds;
         };
         let (mut rest, mut written) = (bytes, true);
@@ -197,14 +227,21 @@ impl Memory {
             let start = offset % PAGE;
             let count = rest.len().min(PAGE - start);
             let (part, tail) = rest.split_at_mut(count);
-            match buffer.pages.get(offset / PAGE) {
-                Some(Some(page)) => {
+            if self.below.is_some() {
+                self.page(index, offset / PAGE);
+            }
+            let buffer = self.buffers.get_mut(index);
+            match buffer.map(|buffer| (buffer.zeroed, buffer.pages.get_mut(offset / PAGE))) {
+                Some((_, Some(Some(page)))) => {
                     part.copy_from_slice(&page.bytes[start..start + count]);
                     written &= page.is_written(start, count);
+                    if let Some(log) = &mut page.log {
+                        log.read |= lines(start, count);
+                    }
                 }
-                _ => {
+                other => {
                     part.fill(0);
-                    written &= buffer.zeroed;
+                    written &= other.is_some_and(|(zeroed, _)| zeroed);
                 }
             }
             (rest, offset) = (tail, offset + count);
@@ -221,28 +258,108 @@ impl Memory {
         let Some((index, mut offset)) = self.locate(address, bytes.len()) else {
             return false;
         };
-        let Some(buffer) = self.buffers.get_mut(index) else {
-            return false;
-        };
         let mut rest = bytes;
         while !rest.is_empty() {
             let start = offset % PAGE;
             let count = rest.len().min(PAGE - start);
             let (part, tail) = rest.split_at(count);
-            let fill = if buffer.zeroed { u64::MAX } else { 0 };
-            if let Some(page) = buffer.pages.get_mut(offset / PAGE) {
-                let page = page.get_or_insert_with(|| {
-                    Box::new(Page {
-                        bytes: [0; PAGE],
-                        written: [fill; PAGE / 64],
-                    })
-                });
+            if let Some(page) = self.page(index, offset / PAGE) {
                 page.bytes[start..start + count].copy_from_slice(part);
-                page.mark(start, count);
+                mark(&mut page.written, start, count);
+                if let Some(log) = &mut page.log {
+                    mark(&mut log.stored, start, count);
+                }
             }
             (rest, offset) = (tail, offset + count);
         }
         true
+    }
+
+    /// A page of a buffer, which is created if it does not exist.
+    fn page(&mut self, index: usize, number: usize) -> Option<&mut Page> {
+        let buffer = self.buffers.get_mut(index)?;
+        let (fill, shared) = (if buffer.zeroed { u64::MAX } else { 0 }, buffer.shared);
+        let slot = buffer.pages.get_mut(number)?;
+        if slot.is_none() {
+            let below = self.below.as_ref().filter(|_| shared);
+            let original =
+                below.and_then(|below| below.buffers.get(index)?.pages.get(number)?.as_ref());
+            let mut page = original.cloned().unwrap_or_else(|| {
+                Box::new(Page {
+                    bytes: [0; PAGE],
+                    written: [fill; LINES],
+                    log: None,
+                })
+            });
+            if below.is_some() {
+                page.log = Some(Box::new(Log {
+                    read: 0,
+                    stored: [0; LINES],
+                }));
+                self.copied.push((index, number));
+            }
+            *slot = Some(page);
+        }
+        slot.as_deref_mut()
+    }
+
+    /// Memory on top of this one: reads see its contents, stores do not change it.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn on_top(below: &Arc<Self>) -> Self {
+        let buffers = below.buffers.iter().map(|buffer| Buffer {
+            name: buffer.name.clone(),
+            length: buffer.length,
+            pages: vec![None; buffer.pages.len()],
+            zeroed: buffer.zeroed,
+            shared: true,
+        });
+        Self {
+            buffers: buffers.collect(),
+            watched: below
+                .watched
+                .keys()
+                .map(|address| (*address, None))
+                .collect(),
+            data: below.data,
+            below: Some(Arc::clone(below)),
+            copied: Vec::new(),
+        }
+    }
+
+    /// The accesses to the memory below, which this memory then no longer refers to.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn detach(mut self) -> Changes {
+        self.below = None;
+        Changes(self)
+    }
+
+    /// Applies the stores of memory that was on top of this one.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn apply(&mut self, changes: &Changes) {
+        for (index, number, from, log) in changes.pages() {
+            if log.stored == [0; LINES] {
+                continue;
+            }
+            let Some(page) = self.page(index, number) else {
+                continue;
+            };
+            for (line, stored) in log.stored.iter().enumerate() {
+                let range = 64 * line..64 * line + 64;
+                page.written[line] |= stored;
+                if *stored == u64::MAX {
+                    page.bytes[range.clone()].copy_from_slice(&from.bytes[range]);
+                } else if *stored != 0 {
+                    for at in range.filter(|at| stored >> (at % 64) & 1 == 1) {
+                        page.bytes[at] = from.bytes[at];
+                    }
+                }
+            }
+        }
+        for (address, writer) in &changes.0.watched {
+            if let (Some(slot), Some(writer)) = (self.watched.get_mut(address), writer) {
+                *slot = Some(*writer);
+            }
+        }
     }
 
     /// Describes an address relative to the nearest buffer.
@@ -297,10 +414,70 @@ impl Page {
         }
         (start..start + count).all(|at| self.written[at / 64] >> (at % 64) & 1 == 1)
     }
+}
 
-    fn mark(&mut self, start: usize, count: usize) {
-        for at in start..start + count {
-            self.written[at / 64] |= 1 << (at % 64);
+/// Sets the bits of bytes.
+fn mark(bits: &mut [u64; LINES], start: usize, count: usize) {
+    let (word, bit) = (start / 64, start % 64);
+    if bit + count <= 64 && count > 0 {
+        bits[word] |= u64::MAX >> (64 - count) << bit;
+        return;
+    }
+    for at in start..start + count {
+        bits[at / 64] |= 1 << (at % 64);
+    }
+}
+
+/// A bit for each line that contains one of these bytes.
+fn lines(start: usize, count: usize) -> u64 {
+    let (first, last) = (start / 64, (start + count.max(1) - 1) / 64);
+    u64::MAX >> (63 - (last - first)) << first
+}
+
+/// What was read of memory and stored to it by memory on top of it.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) struct Changes(Memory);
+
+/// Lines that were stored to: for each buffer and page a bit for each line.
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Default)]
+pub(crate) struct Stored(std::collections::HashMap<(usize, usize), u64>);
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Changes {
+    fn pages(&self) -> impl Iterator<Item = (usize, usize, &Page, &Log)> {
+        self.0.copied.iter().filter_map(|(index, number)| {
+            let page = self.0.buffers.get(*index)?.pages.get(*number)?.as_ref()?;
+            Some((*index, *number, &**page, page.log.as_deref()?))
+        })
+    }
+
+    /// Whether a line was read that others have stored to.
+    pub(crate) fn depend_on(&self, stored: &Stored) -> bool {
+        self.pages().any(|(index, number, _, log)| {
+            stored
+                .0
+                .get(&(index, number))
+                .is_some_and(|lines| lines & log.read != 0)
+        })
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Stored {
+    /// Adds the lines that changes store to.
+    pub(crate) fn add(&mut self, changes: &Changes) {
+        for (index, number, _, log) in changes.pages() {
+            let lines = log
+                .stored
+                .iter()
+                .enumerate()
+                .fold(0, |lines, (line, stored)| {
+                    lines | u64::from(*stored != 0) << line
+                });
+            if lines != 0 {
+                *self.0.entry((index, number)).or_default() |= lines;
+            }
         }
     }
 }
@@ -332,6 +509,36 @@ mod tests {
             "2 bytes past the end of x, which has 4 bytes"
         );
         assert_eq!(memory.describe(second - 4), "4 bytes before the start of y");
+    }
+
+    #[test]
+    fn memory_on_top_changes_the_memory_below_when_it_is_applied() {
+        let mut memory = Memory::new();
+        let x = memory.add("x", &[1; 256]).expect("small");
+        let y = memory.add_uninitialized("y", 8).expect("small");
+        let below = Arc::new(memory);
+        let mut first = Memory::on_top(&below);
+        let mut second = Memory::on_top(&below);
+        assert!(first.write(x + 2, &[7; 2]) && first.write(y, &[3; 4]));
+        let mut bytes = [0; 4];
+        assert_eq!(first.read(x + 1, &mut bytes), Read::Written);
+        assert_eq!(bytes, [1, 7, 7, 1]);
+        assert_eq!(second.read(x + 64, &mut bytes), Read::Written);
+        assert_eq!(second.read(y, &mut bytes), Read::Uninitialized);
+        assert!(second.write(x + 4, &[9]));
+        let (first, second) = (first.detach(), second.detach());
+        let mut memory = Arc::into_inner(below).expect("no other reference");
+        let mut stored = Stored::default();
+        assert!(!first.depend_on(&stored));
+        memory.apply(&first);
+        stored.add(&first);
+        assert!(
+            second.depend_on(&stored),
+            "it read y before the first store"
+        );
+        memory.apply(&second);
+        assert_eq!(memory.contents(x, 6), Some(vec![1, 1, 7, 7, 9, 1]));
+        assert_eq!(memory.read(y, &mut bytes), Read::Written);
     }
 
     #[test]

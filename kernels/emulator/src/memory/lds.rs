@@ -3,8 +3,14 @@
 /// Wavefronts that can be told apart.
 const MOST: u32 = 32;
 
+/// Bytes of a word.
+const WORD: usize = 4;
+
+/// Who accessed a word, or a byte of a word of which bytes were accessed alone.
 #[derive(Clone, Copy, Default)]
 struct Record {
+    /// Position in [`Lds::parts`], plus one, if bytes of this word were accessed alone.
+    parts: u32,
     /// Barriers before the last write, plus one; 0 if the byte was never written.
     written: u32,
     writer: u8,
@@ -18,7 +24,10 @@ struct Record {
 #[derive(Clone)]
 pub(crate) struct Lds {
     bytes: Vec<u8>,
+    /// A record for each word.
     records: Vec<Record>,
+    /// Records of the bytes of words of which bytes were accessed alone.
+    parts: Vec<[Record; WORD]>,
     epoch: u32,
 }
 
@@ -39,11 +48,54 @@ pub(crate) struct Seen {
     pub(crate) race_with: Option<u32>,
 }
 
+impl Record {
+    fn access(&mut self, epoch: u32, wave: u32, kind: Use, seen: &mut Seen) {
+        let other = |mask: u32| {
+            let others = mask & !(1 << wave);
+            (others != 0).then(|| others.trailing_zeros())
+        };
+        let write = (self.written == epoch && u32::from(self.writer) != wave)
+            .then_some(u32::from(self.writer));
+        let read = if self.read == epoch {
+            other(self.readers)
+        } else {
+            None
+        };
+        let atomic = if self.atomic == epoch {
+            other(self.atomic_writers)
+        } else {
+            None
+        };
+        seen.race_with = seen.race_with.or(match kind {
+            Use::Read => write.or(atomic),
+            Use::Write => write.or(read).or(atomic),
+            Use::Atomic => write.or(read),
+        });
+        seen.uninitialized |= kind != Use::Write && self.written == 0 && self.atomic == 0;
+        match kind {
+            Use::Read => {
+                self.readers = if self.read == epoch { self.readers } else { 0 } | 1 << wave;
+                self.read = epoch;
+            }
+            Use::Write => (self.written, self.writer) = (epoch, wave as u8),
+            Use::Atomic => {
+                self.atomic_writers = if self.atomic == epoch {
+                    self.atomic_writers
+                } else {
+                    0
+                } | 1 << wave;
+                self.atomic = epoch;
+            }
+        }
+    }
+}
+
 impl Lds {
     pub(crate) fn new(length: u32) -> Self {
         Self {
             bytes: vec![0; length as usize],
-            records: vec![Record::default(); length as usize],
+            records: vec![Record::default(); (length as usize).div_ceil(WORD)],
+            parts: Vec::new(),
             epoch: 1,
         }
     }
@@ -70,47 +122,26 @@ impl Lds {
     fn record(&mut self, range: std::ops::Range<usize>, wave: u32, kind: Use) -> Seen {
         let (epoch, wave) = (self.epoch, wave % MOST);
         let mut seen = Seen::default();
-        let other = |mask: u32| {
-            let others = mask & !(1 << wave);
-            (others != 0).then(|| others.trailing_zeros())
-        };
-        for record in self.records.get_mut(range).unwrap_or_default() {
-            let write = (record.written == epoch && u32::from(record.writer) != wave)
-                .then_some(u32::from(record.writer));
-            let read = if record.read == epoch {
-                other(record.readers)
-            } else {
-                None
+        for word in range.start / WORD..range.end.div_ceil(WORD) {
+            let Some(record) = self.records.get_mut(word) else {
+                continue;
             };
-            let atomic = if record.atomic == epoch {
-                other(record.atomic_writers)
-            } else {
-                None
-            };
-            seen.race_with = seen.race_with.or(match kind {
-                Use::Read => write.or(atomic),
-                Use::Write => write.or(read).or(atomic),
-                Use::Atomic => write.or(read),
-            });
-            seen.uninitialized |= kind != Use::Write && record.written == 0 && record.atomic == 0;
-            match kind {
-                Use::Read => {
-                    record.readers = if record.read == epoch {
-                        record.readers
-                    } else {
-                        0
-                    } | 1 << wave;
-                    record.read = epoch;
-                }
-                Use::Write => (record.written, record.writer) = (epoch, wave as u8),
-                Use::Atomic => {
-                    record.atomic_writers = if record.atomic == epoch {
-                        record.atomic_writers
-                    } else {
-                        0
-                    } | 1 << wave;
-                    record.atomic = epoch;
-                }
+            let first = (word * WORD).max(range.start);
+            let last = (word * WORD + WORD).min(range.end);
+            if record.parts == 0 && last - first == WORD {
+                record.access(epoch, wave, kind, &mut seen);
+                continue;
+            }
+            if record.parts == 0 {
+                self.parts.push([*record; WORD]);
+                record.parts = self.parts.len() as u32;
+            }
+            let parts = self.parts.get_mut(record.parts as usize - 1);
+            for record in parts
+                .into_iter()
+                .flat_map(|parts| &mut parts[first % WORD..][..last - first])
+            {
+                record.access(epoch, wave, kind, &mut seen);
             }
         }
         seen
@@ -185,6 +216,17 @@ mod tests {
         lds.barrier();
         assert_eq!(lds.read(0, &mut [0; 4], 1).race_with, None);
         assert_eq!(lds.write(3, &[1; 1], 0).race_with, Some(1));
+    }
+
+    #[test]
+    fn bytes_of_a_word_are_separate() {
+        let mut lds = Lds::new(6);
+        lds.write(0, &[1; 2], 0);
+        assert_eq!(lds.write(2, &[1; 2], 1).race_with, None);
+        assert_eq!(lds.read(0, &mut [0; 2], 0).race_with, None);
+        assert!(!lds.read(0, &mut [0; 4], 1).uninitialized);
+        assert_eq!(lds.read(0, &mut [0; 4], 2).race_with, Some(0));
+        assert!(lds.read(4, &mut [0; 2], 0).uninitialized);
     }
 
     #[test]

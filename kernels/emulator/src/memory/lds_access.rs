@@ -5,6 +5,7 @@ use super::lds::Seen;
 use super::vector_access::place_half;
 use super::{Environment, Place, lanes};
 use crate::FindingKind;
+use crate::arch::Arch;
 use crate::error::Result;
 use crate::listing::operand::{self, Operand};
 use crate::listing::text::Text;
@@ -30,6 +31,10 @@ enum Operation {
         bytes: usize,
         sign_extended: bool,
         half: Option<bool>,
+    },
+    /// Eight bytes for each lane, transposed as a matrix of elements of this many bytes.
+    ReadTransposed {
+        element: usize,
     },
     ReadTwo {
         bytes: usize,
@@ -88,14 +93,20 @@ fn operation(name: &str) -> Option<Operation> {
 }
 
 /// Decodes an instruction. `None` if the mnemonic is not an LDS instruction.
-pub(crate) fn decode(text: &mut Text) -> Result<Option<Instruction>> {
+pub(crate) fn decode(text: &mut Text, arch: Arch) -> Result<Option<Instruction>> {
     let Some(name) = text.mnemonic.strip_prefix("ds_").map(str::to_owned) else {
         return Ok(None);
     };
     if name == "swizzle_b32" {
         return swizzle(text).map(Some);
     }
-    let Some(operation) = operation(&name) else {
+    let transposed = match name.as_str() {
+        "read_b64_tr_b16" if arch == Arch::Gfx950 => Some(2),
+        "read_b64_tr_b8" if arch == Arch::Gfx950 => Some(1),
+        _ => None,
+    };
+    let transposed = transposed.map(|element| Operation::ReadTransposed { element });
+    let Some(operation) = transposed.or_else(|| operation(&name)) else {
         return Ok(None);
     };
     let mut found = Instruction {
@@ -129,7 +140,7 @@ pub(crate) fn decode(text: &mut Text) -> Result<Option<Instruction>> {
     text.expect_no_modifiers()?;
     let mut operands = Vec::new();
     match operation {
-        Operation::Read { .. } | Operation::ReadTwo { .. } => {
+        Operation::Read { .. } | Operation::ReadTransposed { .. } | Operation::ReadTwo { .. } => {
             let (_, count) = found.result().unwrap_or((0, 1));
             operands.extend([(&mut found.data, count), (&mut found.address, 1)]);
         }
@@ -274,6 +285,7 @@ impl Instruction {
     pub(crate) fn result(&self) -> Option<(u16, u16)> {
         let count = match self.operation {
             Operation::Read { bytes, .. } => bytes.div_ceil(4),
+            Operation::ReadTransposed { .. } => 2,
             Operation::ReadTwo { bytes } => bytes / 2,
             Operation::Atomic {
                 atomic,
@@ -385,6 +397,11 @@ impl Instruction {
                         wave.set_lane(self.data, lane, place_half(half, old, value));
                     }
                 }
+                Operation::ReadTransposed { .. } => {
+                    let seen = environment.lds.read(at(lane, 0), &mut bytes[..8], number);
+                    problems.add(seen, lane);
+                    fill(wave, self.data, lane, &bytes[..8]);
+                }
                 Operation::ReadTwo { bytes: count } => {
                     for part in 0..2 {
                         let slice = &mut bytes[part * count..(part + 1) * count];
@@ -436,6 +453,9 @@ impl Instruction {
                 }
                 _ => {}
             }
+        }
+        if let Operation::ReadTransposed { element } = self.operation {
+            transpose(wave, self.data, element, exec);
         }
         if exec != 0 {
             let conflicts: u64 = (0..parts)
@@ -504,6 +524,29 @@ fn fill(wave: &mut Wave, first: u16, lane: usize, bytes: &[u8]) {
 fn take(wave: &Wave, first: u16, lane: usize, bytes: &mut [u8]) {
     for (register, word) in (first..).zip(bytes.chunks_exact_mut(4)) {
         word.copy_from_slice(&wave.vector(register)[lane].to_le_bytes());
+    }
+}
+
+/// Transposes two registers. In each group of 16 lanes, the elements of `8 / element` successive parts of the group are the
+/// rows of a matrix with 16 columns; each lane gets a column.
+fn transpose(wave: &mut Wave, first: u16, element: usize, exec: u64) {
+    let bytes: [[u8; 8]; LANES] = std::array::from_fn(|lane| {
+        let mut bytes = [0; 8];
+        take(wave, first, lane, &mut bytes);
+        bytes
+    });
+    let elements = 8 / element;
+    for lane in lanes(exec) {
+        let (group, column) = (lane & !15, lane & 15);
+        let mut own = [0; 8];
+        for (row, slot) in own.chunks_exact_mut(element).enumerate() {
+            let from = group + row * (16 / elements) + column / elements;
+            if exec >> from & 1 == 1 {
+                let start = column % elements * element;
+                slot.copy_from_slice(&bytes[from][start..start + element]);
+            }
+        }
+        fill(wave, first, lane, &own);
     }
 }
 

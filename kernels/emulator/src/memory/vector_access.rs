@@ -5,7 +5,7 @@ use super::buffers::Read;
 use super::{Environment, Place, lanes};
 use crate::FindingKind;
 use crate::error::Result;
-use crate::listing::operand::{self, Operand};
+use crate::listing::operand::{self, M0, Operand};
 use crate::listing::text::Text;
 use crate::machine::wave::{Counter, Filled, Wave};
 use crate::vector::LANES;
@@ -27,6 +27,8 @@ pub(crate) struct Instruction {
 #[derive(Clone, Copy)]
 enum Operation {
     Load(Part),
+    /// A load whose result goes to LDS, at the address in M0 and the place of the lane.
+    LoadToLds(Part),
     Store(Part),
     Atomic(Atomic, bool),
 }
@@ -188,6 +190,7 @@ impl Instruction {
                 self.data = vector(text, 0, Self::registers(part.bytes))?;
                 (1, 2)
             }
+            Operation::LoadToLds(_) => return Err(text.error("lds is not supported here")),
             Operation::Store(part) => {
                 self.data = vector(text, 1, Self::registers(part.bytes))?;
                 (0, 2)
@@ -231,7 +234,7 @@ impl Instruction {
         let (data, address) = match self.operation {
             Operation::Load(part) => (vector(text, 0, Self::registers(part.bytes))?, 1),
             Operation::Store(part) => (vector(text, 1, Self::registers(part.bytes))?, 0),
-            Operation::Atomic(..) => {
+            Operation::LoadToLds(_) | Operation::Atomic(..) => {
                 return Err(text.error("private memory has no atomics"));
             }
         };
@@ -256,13 +259,22 @@ impl Instruction {
 
     fn buffer_operands(&mut self, text: &mut Text, offset: i64) -> Result<()> {
         let offen = text.take_flag("offen");
-        if text.take_flag("idxen") || text.take_flag("lds") {
-            return Err(text.error("idxen and lds are not supported"));
+        if text.take_flag("idxen") {
+            return Err(text.error("idxen is not supported"));
+        }
+        let mut first = 1;
+        if text.take_flag("lds") {
+            self.operation = match self.operation {
+                Operation::Load(part) if part.bytes >= 4 => Operation::LoadToLds(part),
+                _ => return Err(text.error("lds is supported for loads of whole registers only")),
+            };
+            first = 0;
         }
         match self.operation {
             Operation::Load(part) | Operation::Store(part) => {
                 self.data = vector(text, 0, Self::registers(part.bytes))?
             }
+            Operation::LoadToLds(_) => {}
             Operation::Atomic(atomic, _) => {
                 let width = Self::registers(atomic.bytes);
                 self.operand = vector(text, 0, if atomic.compares { 2 * width } else { width })?;
@@ -270,13 +282,13 @@ impl Instruction {
                 self.data = self.operand;
             }
         }
-        text.expect_operands(4)?;
-        let register = match operand::operand(text.operand(1)?) {
+        text.expect_operands(first + 3)?;
+        let register = match operand::operand(text.operand(first)?) {
             Some(Operand::Off) if !offen => None,
-            _ if offen => Some(vector(text, 1, 1)?),
+            _ if offen => Some(vector(text, first, 1)?),
             _ => return Err(text.error("an offset register needs offen")),
         };
-        let scalar = match operand::operand(text.operand(3)?) {
+        let scalar = match operand::operand(text.operand(first + 2)?) {
             Some(Operand::Scalar(first, 1)) => Scalar::Register(first),
             Some(Operand::Integer(value)) if (0..=64).contains(&value) => {
                 Scalar::Constant(value as u32)
@@ -286,7 +298,7 @@ impl Instruction {
         let Ok(offset) = u32::try_from(offset) else {
             return Err(text.error("the offset of a buffer access is negative"));
         };
-        self.address = match operand::operand(text.operand(2)?) {
+        self.address = match operand::operand(text.operand(first + 1)?) {
             Some(Operand::Scalar(resource, 4)) => Address::Buffer {
                 resource,
                 register,
@@ -301,9 +313,17 @@ impl Instruction {
     /// Bytes of a lane.
     fn bytes(&self) -> usize {
         match self.operation {
-            Operation::Load(part) | Operation::Store(part) => part.bytes,
+            Operation::Load(part) | Operation::LoadToLds(part) | Operation::Store(part) => {
+                part.bytes
+            }
             Operation::Atomic(atomic, _) => atomic.bytes,
         }
+    }
+
+    /// Whether the access is a read-modify-write operation.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn is_atomic(&self) -> bool {
+        matches!(self.operation, Operation::Atomic(..))
     }
 
     /// First register that the access fills, and their number.
@@ -425,6 +445,9 @@ impl Instruction {
         self.check_alignment(&addresses, exec, wave, environment, place);
         match self.operation {
             Operation::Load(part) => self.load(part, &addresses, exec, wave, environment, place),
+            Operation::LoadToLds(part) => {
+                self.load_to_lds(part, &addresses, exec, wave, environment, place)
+            }
             Operation::Store(part) => self.store(part, &addresses, exec, wave, environment, place),
             Operation::Atomic(atomic, returns) => {
                 self.atomic(&atomic, returns, &addresses, exec, wave, environment, place)
@@ -539,6 +562,70 @@ impl Instruction {
                 let value = extend(part, u16::from_le_bytes([bytes[0], bytes[1]]));
                 let old = wave.vector(self.data)[lane];
                 wave.set_lane(self.data, lane, place_half(part.half, old, value));
+            }
+        }
+        report(
+            environment,
+            wave,
+            place,
+            addresses,
+            outside,
+            unwritten,
+            "loads",
+            part.bytes,
+        );
+    }
+
+    fn load_to_lds(
+        &self,
+        part: Part,
+        addresses: &Addresses,
+        exec: u64,
+        wave: &Wave,
+        environment: &mut Environment<'_>,
+        place: &Place,
+    ) {
+        let (mut outside, mut unwritten) = (0u64, 0u64);
+        let (mut outside_lds, mut race) = (0u64, 0u64);
+        let offset = match self.address {
+            Address::Buffer { offset, .. } => offset,
+            _ => 0,
+        };
+        let start = wave.scalar(M0).wrapping_add(offset);
+        for lane in lanes(exec) {
+            let mut bytes = [0; 16];
+            let permitted = addresses.permitted[lane].min(part.bytes);
+            if permitted > 0 {
+                match environment
+                    .memory
+                    .read(addresses.address[lane], &mut bytes[..permitted])
+                {
+                    Read::Written => {}
+                    Read::Uninitialized => unwritten |= 1 << lane,
+                    Read::OutOfBounds => outside |= 1 << lane,
+                }
+            }
+            let to = start.wrapping_add((lane * part.bytes) as u32);
+            let seen = environment.lds.write(to, &bytes[..part.bytes], wave.number);
+            outside_lds |= u64::from(seen.out_of_bounds) << lane;
+            race |= u64::from(seen.race_with.is_some()) << lane;
+        }
+        for (kind, lanes) in [
+            (FindingKind::OutOfBounds, outside_lds),
+            (FindingKind::LdsRace, race),
+        ] {
+            if lanes != 0 {
+                environment.report(kind, place, wave, lanes, || {
+                    format!(
+                        "{} bytes of each lane are stored to LDS from byte {start} on, {}",
+                        part.bytes,
+                        if kind == FindingKind::LdsRace {
+                            "which another wavefront accesses without a barrier between them"
+                        } else {
+                            "which is past its end"
+                        }
+                    )
+                });
             }
         }
         report(

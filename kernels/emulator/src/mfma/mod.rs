@@ -16,6 +16,8 @@ use crate::vector::LANES;
 enum Format {
     F64,
     F32,
+    /// `f32` of which the matrix core uses 10 bits of the fraction.
+    Xf32,
     F16,
     Bf16,
     I8,
@@ -27,7 +29,7 @@ impl Format {
     fn bits(self) -> usize {
         match self {
             Self::F64 => 64,
-            Self::F32 => 32,
+            Self::F32 | Self::Xf32 => 32,
             Self::F16 | Self::Bf16 => 16,
             Self::I8 | Self::Fp8 | Self::Bf8 => 8,
         }
@@ -38,6 +40,8 @@ impl Format {
         f64::from(match self {
             Self::F64 => return f64::from_bits(bits),
             Self::F32 => f32::from_bits(bits as u32),
+            // The low 13 bits are ignored, as in the definition of AMD's library Tensile.
+            Self::Xf32 => f32::from_bits(bits as u32 & 0xffff_e000),
             Self::F16 => from_f16(bits as u16),
             Self::Bf16 => from_bf16(bits as u16),
             Self::I8 => return f64::from(bits as u8 as i8),
@@ -118,6 +122,8 @@ fn cycles(arch: Arch, shape: Shape, format: Format) -> Option<u64> {
         (Format::F32, 32, 1, 2) | (Format::F32, 32, 2, 1) => Some(64),
         (Format::F32, 16, 1, 4) | (Format::F32, 16, 4, 1) => Some(32),
         (Format::F32, 4, 1, 16) => Some(8),
+        (Format::Xf32, 32, 4, 1) if arch == Arch::Gfx942 => Some(32),
+        (Format::Xf32, 16, 8, 1) if arch == Arch::Gfx942 => Some(16),
         (Format::F16 | Format::Bf16 | Format::I8, 32, 4, 2) => Some(64),
         (Format::F16 | Format::Bf16 | Format::I8, 16, 4, 4) => Some(32),
         (Format::F16 | Format::Bf16 | Format::I8, 4, 4, 16) => Some(8),
@@ -144,6 +150,7 @@ fn format(name: &str) -> Option<(Format, Format)> {
     Some(match name.strip_suffix("_1k").unwrap_or(name) {
         "f64" => (Format::F64, Format::F64),
         "f32" => (Format::F32, Format::F32),
+        "xf32" => (Format::Xf32, Format::Xf32),
         "f16" => (Format::F16, Format::F16),
         "bf16" => (Format::Bf16, Format::Bf16),
         "i8" => (Format::I8, Format::I8),
@@ -265,26 +272,42 @@ impl Instruction {
             depth,
             blocks,
         } = self.shape;
-        let left = self.factors(wave, 0, self.left);
-        let right = self.factors(wave, 1, self.right);
+        let factors = [(0, self.left), (1, self.right)];
+        let [a, b] = factors.map(|(place, format)| self.factors(wave, place, format));
         let elements = self.shape.factor_elements();
-        let mut results = vec![[0u64; LANES]; self.shape.result_elements()];
+        // Rows of the left factor, and columns of the right one side by side, so that a row of sums is one loop.
+        let mut left = vec![0.0; a.len()];
+        let mut right = vec![0.0; b.len()];
         for block in 0..blocks {
             for row in 0..size {
-                for column in 0..size {
-                    let (lane, element) = self.shape.result(block, row, column, self.left);
-                    let mut sum = self.start(wave, lane, element);
-                    for at in 0..depth {
-                        let (a, a_element) = self.shape.factor(block, row, at);
-                        let (b, b_element) = self.shape.factor(block, column, at);
-                        sum += left[a * elements + a_element] * right[b * elements + b_element];
-                    }
-                    results[element][lane] = match self.left {
-                        Format::F64 => sum.to_bits(),
-                        Format::I8 => u64::from(sum as i64 as u32),
-                        _ => u64::from((sum as f32).to_bits()),
-                    };
+                for at in 0..depth {
+                    let (lane, element) = self.shape.factor(block, row, at);
+                    left[(block * size + row) * depth + at] = a[lane * elements + element];
+                    right[(block * depth + at) * size + row] = b[lane * elements + element];
                 }
+            }
+        }
+        let mut results = vec![[0u64; LANES]; self.shape.result_elements()];
+        let mut sums = vec![0.0; size];
+        for (row, factors) in left.chunks_exact(depth).enumerate() {
+            let (block, row) = (row / size, row % size);
+            for (column, sum) in sums.iter_mut().enumerate() {
+                let (lane, element) = self.shape.result(block, row, column, self.left);
+                *sum = self.start(wave, lane, element);
+            }
+            let columns = right[block * depth * size..].chunks_exact(size);
+            for (a, columns) in factors.iter().zip(columns) {
+                for (sum, b) in sums.iter_mut().zip(columns) {
+                    *sum += a * b;
+                }
+            }
+            for (column, sum) in sums.iter().enumerate() {
+                let (lane, element) = self.shape.result(block, row, column, self.left);
+                results[element][lane] = match self.left {
+                    Format::F64 => sum.to_bits(),
+                    Format::I8 => u64::from(*sum as i64 as u32),
+                    _ => u64::from((*sum as f32).to_bits()),
+                };
             }
         }
         for (register, values) in (self.result..)
@@ -365,6 +388,8 @@ mod tests {
             ("v_mfma_f32_32x32x4_2b_f16", 0x7f5c96049474b25, 0x6b5395e58dc28225),
             ("v_mfma_f32_16x16x4_4b_bf16", 0x7f5c96049474b25, 0xf2437cb998a831a5),
             ("v_mfma_f32_4x4x4_16b_f16", 0x7f5c96049474b25, 0xb3e90fa94f046d25),
+            ("v_mfma_f32_16x16x8_xf32", 0xd1992a2b4c6d4525, 0x5b77a6691bb3fee5),
+            ("v_mfma_f32_32x32x4_xf32", 0x49a9a53f52547325, 0x705a42bab6f252a5),
             ("v_mfma_f32_32x32x2_f32", 0x2c41ffd0dd502d25, 0x705a42bab6f252a5),
             ("v_mfma_f32_16x16x4_f32", 0x4bcf5dce49fe6ca5, 0x5b77a6691bb3fee5),
             ("v_mfma_f32_32x32x1_2b_f32", 0xf131e1edae4d9125, 0x6b5395e58dc28225),
@@ -410,6 +435,7 @@ mod tests {
         assert_eq!(has(Arch::Gfx90a, "v_mfma_f32_16x16x32_fp8_fp8"), None);
         assert_eq!(has(Arch::Gfx942, "v_mfma_f32_16x16x32_f16"), None);
         assert_eq!(has(Arch::Gfx950, "v_mfma_f32_16x16x32_f16"), Some(16));
-        assert_eq!(has(Arch::Gfx942, "v_mfma_f32_16x16x8_xf32"), None);
+        assert_eq!(has(Arch::Gfx942, "v_mfma_f32_16x16x8_xf32"), Some(16));
+        assert_eq!(has(Arch::Gfx950, "v_mfma_f32_16x16x8_xf32"), None);
     }
 }

@@ -3,6 +3,29 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use hipward_emulator::{Launch, Listing, Memory, Program, Report, run};
+use std::cell::Cell;
+
+thread_local! {
+    /// A fault in the emulator: an instruction that is executed as another one.
+    static FAULT: Cell<Option<(&'static str, &'static str)>> = const { Cell::new(None) };
+    /// Runs in which the fault had an effect on the code.
+    static FAULTY_RUNS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Executes an instruction, or a part of one, as another one, and requires that a test fails.
+pub(crate) fn assert_caught(faults: &[(&'static str, &'static str, fn())]) {
+    for (from, to, test) in faults {
+        FAULT.set(Some((from, to)));
+        FAULTY_RUNS.set(0);
+        let outcome = std::panic::catch_unwind(test);
+        FAULT.set(None);
+        assert!(FAULTY_RUNS.get() > 0, "no test executes {from}");
+        assert!(
+            outcome.is_err(),
+            "no test notices that {from} is executed as {to}"
+        );
+    }
+}
 
 /// A listing with one kernel, `test`, whose arguments are so many addresses, in `s[0:1]`.
 pub(crate) fn listing(arch: &str, body: &str, buffers: usize, lds: u32) -> String {
@@ -42,7 +65,12 @@ pub(crate) fn execute(
     lds: u32,
     threads: u32,
 ) -> (Report, Vec<Vec<u8>>) {
-    let text = listing(arch, body, buffers.len(), lds);
+    let mut body = body.to_owned();
+    let faulty = FAULT.get().is_some_and(|(from, to)| {
+        let changed = body.replace(from, to);
+        std::mem::replace(&mut body, changed) != body
+    });
+    let text = listing(arch, &body, buffers.len(), lds);
     let listing = Listing::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let program = Program::new(&listing, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut memory = Memory::new();
@@ -62,6 +90,7 @@ pub(crate) fn execute(
         budget: 100_000,
     };
     let report = run(&program, &launch, &mut memory).unwrap_or_else(|error| panic!("{error}"));
+    FAULTY_RUNS.set(FAULTY_RUNS.get() + usize::from(faulty && report.error.is_none()));
     let contents = addresses
         .iter()
         .zip(buffers)
