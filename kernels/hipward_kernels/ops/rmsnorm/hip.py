@@ -1,4 +1,4 @@
-"""RMSNorm in HIP, forward and backward; the kernels are in `hip.hip` and `backward.hip`.
+"""RMSNorm in HIP, forward and backward; the kernels are in `hip.hip`, `backward.hip` and `parts.hip`.
 
 The threads of one block, or of a cluster of blocks if the GPU has clusters, have a row in registers. Longer rows are
 left to the next tier.
@@ -19,18 +19,20 @@ from hipward_kernels.gpu.arch import cluster_of, get_gfx
 from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, at_least_as_wide, whole_vectors
 from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like, next_power_of_two
 from hipward_kernels.ops.rmsnorm.autograd import functions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from hipward_kernels.jit.driver import Launch
 
 _FORWARD = Launches(Kernel(Path(__file__).with_name("hip.hip"), "forward", "PPPPPqqqiff"))
 _BACKWARD = Launches(Kernel(Path(__file__).with_name("backward.hip"), "backward", "PPPPPPqqqqqiff"))
+_PARTS = Launches(Kernel(Path(__file__).with_name("parts.hip"), "add_parts", "PPqi"))
 
 ROW_THREADS = 512
 """Most threads of a row in a block: with more, no second block fits that could load while the first one computes."""
@@ -61,6 +63,12 @@ at least 20 registers: the row, its gradient, the weight, and the partial gradie
 BLOCKS_PER_COMPUTE_UNIT = 4
 """Blocks of the backward: enough to hide the latency of memory, few enough for small partial gradients of the
 weight."""
+
+PARTS_THREADS = 256
+"""Threads of a block that adds the partial gradients of the weight."""
+
+PARTS_ACROSS = 8
+"""Vectors of four columns that such a block adds: together a read of 128 bytes, the length of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +157,10 @@ class Ready:
     blocks: int
     over_columns: float
     step: int = 0
-    """Distance between the rows of a block, in the backward."""
+    """Distance between the rows of a block, in the backward: also the number of partial gradients of the weight."""
+    parts: Launch | None = None
+    """Adds the partial gradients of the weight."""
+    parts_blocks: int = 0
 
 
 def _fits(dtype: torch.dtype, scale: torch.dtype | None, columns: int, *strides: int) -> bool:
@@ -196,7 +207,40 @@ def ready_backward(
     macros = {**found.macros(), "ADD": int(add), "HAS_WEIGHT": int(scale is not None)}
     launch = _BACKWARD.get(device, found.threads, T=NAMES[dtype], W=NAMES[scale or dtype], **macros)
     teams = min(-(-rows // found.rows), max(compute_units(device) * BLOCKS_PER_COMPUTE_UNIT // found.cluster, 1))
-    return Ready(launch, teams * found.cluster, 1 / columns, teams * found.rows)
+    blocks, step = teams * found.cluster, teams * found.rows
+    if scale is None:
+        return Ready(launch, blocks, 1 / columns, step)
+    parts = _PARTS.get(device, PARTS_THREADS, W=NAMES[scale], **parts_macros())
+    return Ready(launch, blocks, 1 / columns, step, parts, -(-columns // (4 * PARTS_ACROSS)))
+
+
+def parts_macros() -> dict[str, int]:
+    """Macros of the kernel that adds the partial gradients of the weight."""
+    return {"THREADS": PARTS_THREADS, "ACROSS": PARTS_ACROSS}
+
+
+def _prepare(op: str) -> Callable[[bool, Sequence[int]], tuple[int, ...] | None]:
+    """The function that selects an op's kernels for `training.cpp`."""
+
+    def prepare(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
+        generation, _, _, device, dtype_number, scale_number, rows, columns, *strides = form
+        dtype, scale = training.DTYPES.get(dtype_number), training.DTYPES.get(scale_number)
+        if dtype is None or (scale is None and scale_number >= 0):
+            return None
+        if not backward:
+            found = ready(generation, op, device, dtype, scale, rows, columns, *strides)
+            return None if found is None else (found.launch.handle, found.blocks, found.launch.threads)
+        found = ready_backward(op == "add_rmsnorm", device, dtype, scale, rows, columns)
+        if found is None:
+            return None
+        numbers = (found.launch.handle, found.blocks, found.launch.threads, found.step)
+        return (*numbers, found.parts.handle, found.parts_blocks, found.parts.threads) if found.parts else numbers
+
+    return prepare
+
+
+for _op in ("rmsnorm", "add_rmsnorm"):
+    training.register(_op, _prepare(_op))
 
 
 def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float) -> Any:
@@ -246,7 +290,11 @@ def backward(
     strides = (dy.stride(0), x.stride(0), more.stride(0))
     addresses = (tensor.data_ptr() for tensor in tensors)
     found.launch(found.blocks, *addresses, rows, *strides, found.step, columns, found.over_columns, eps)
-    return dx, None if weight is None else parts.sum(0).to(weight.dtype)
+    if weight is None or found.parts is None:
+        return dx, None
+    dweight = torch.empty_like(weight)
+    found.parts(found.parts_blocks, parts.data_ptr(), dweight.data_ptr(), found.step, columns)
+    return dx, dweight
 
 
 def _readable(gradient: Tensor) -> Tensor:
@@ -280,6 +328,11 @@ trained_rmsnorm, trained_add_rmsnorm = functions(forward, backward)
 def rmsnorm(x: Tensor, weight: Tensor | None, eps: float) -> Any:
     """See `hipward_kernels.ops.rmsnorm`."""
     if trains(x, weight):
+        native = training.module()
+        if native is not None:
+            y = native.rmsnorm(x, weight, eps, tuning.generation)
+            if y is not None:
+                return y
         return trained_rmsnorm(x, weight, eps) if differentiable("rmsnorm", x, None, weight) else NotImplemented
     result = forward("rmsnorm", x, None, weight, eps)
     return result if result is NotImplemented else result[0]
