@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -23,7 +23,17 @@ from hipward_kernels.dispatch.tuning import Choice, forced
 from hipward_kernels.gpu.arch import cluster_of, fp8_dtype, get_gfx
 from hipward_kernels.linear import ROUTES, linear
 from hipward_kernels.linear import refusals as linear_refusals
-from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
+from hipward_kernels.ops import (
+    add_rmsnorm,
+    cross_entropy,
+    gelu_mul,
+    qkv_rope,
+    rmsnorm,
+    rope,
+    silu_mul,
+    swiglu,
+    training,
+)
 from hipward_kernels.ops.rope import LAYOUTS, rope_table
 from hipward_kernels.quantization import FP8Linear, Quantized, quantize
 
@@ -395,3 +405,91 @@ def test_fused_variants_are_timed(example: str) -> None:
     reasons = {line["variant"]: line["reason"] for line in lines if line.get("reason")}
     assert sampled == {"eager", "eager-control", "compile", "fused-ops"} | more[example], reasons
     assert lines[-1] == {"type": "finished"}
+
+
+STEPS: dict[str, Callable[..., Any]] = {
+    "rmsnorm": lambda x, _, weight: rmsnorm(x, weight),
+    "rmsnorm without weight": lambda x, *_: rmsnorm(x),
+    "add_rmsnorm": add_rmsnorm,
+    "add_rmsnorm, sum unused": lambda *arguments: add_rmsnorm(*arguments)[0],
+    "silu_mul": lambda x, other, _: silu_mul(x, other),
+    "gelu_mul": lambda x, other, _: gelu_mul(x, other),
+}
+
+
+def gradients(name: str, layout: str, dtype: torch.dtype, scale: torch.dtype) -> list[Tensor]:
+    """The outputs of an op and its gradients, for the same random arguments in each call."""
+    torch.manual_seed(0)
+    both = torch.randn(3, 37, 2 * 1024, device="cuda", dtype=dtype)
+    # The halves of one tensor are views of rows that are not contiguous.
+    leaves = [half.detach() if layout == "views" else half.contiguous() for half in both.chunk(2, -1)]
+    leaves = [leaf.requires_grad_() for leaf in (*leaves, torch.randn(1024, device="cuda", dtype=scale))]
+    outputs = STEPS[name](*leaves)
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    outer = [torch.randn(3, 37, 2 * 1024, device="cuda", dtype=dtype)[..., :1024] for _ in outputs]
+    if layout == "expanded":
+        outer = [torch.ones((), device="cuda", dtype=dtype).expand_as(x) for x in outputs]
+    found = torch.autograd.grad(outputs, leaves, outer, allow_unused=True)
+    return [*outputs, *(x for x in found if x is not None)]
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("layout", ["contiguous", "views", "expanded"])
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [(torch.bfloat16, torch.bfloat16), (torch.float16, torch.float32), (torch.float32, torch.float32)],
+)
+def test_compiled_training_step_equals_that_in_python(
+    name: str, layout: str, dtype: torch.dtype, scale: torch.dtype
+) -> None:
+    assert training.module() is not None
+    with only("hip"):
+        mine = gradients(name, layout, dtype, scale)
+        assert type(mine[0].grad_fn).__name__ == "CppFunction"
+    with only("hip"), disabled(training.NAME):
+        expected = gradients(name, layout, dtype, scale)
+        assert type(expected[0].grad_fn).__name__ != "CppFunction"
+    for got, wanted in zip(mine, expected, strict=True):
+        assert torch.equal(got, wanted)
+
+
+def test_compiled_training_step_has_no_second_derivative() -> None:
+    x = torch.randn(8, 1024, device="cuda", requires_grad=True)
+    for y in (rmsnorm(x), silu_mul(x, x)):
+        with pytest.raises(RuntimeError, match="no derivative of its own"):
+            torch.autograd.grad(y.sum(), x, create_graph=True)
+
+
+def test_compiled_training_step_can_be_captured_in_a_graph() -> None:
+    x = torch.randn(64, 1024, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    weight = torch.randn(1024, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+
+    def step() -> list[Tensor]:
+        return list(torch.autograd.grad(silu_mul(rmsnorm(x, weight), x).float().sum(), (x, weight)))
+
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = step()
+    with torch.no_grad():
+        x.copy_(torch.randn_like(x))
+    graph.replay()
+    for got, wanted in zip(captured, step(), strict=True):
+        assert torch.equal(got, wanted)
+
+
+def test_training_step_is_compiled_with_the_model() -> None:
+    x = torch.randn(64, 1024, device="cuda", requires_grad=True)
+    weight = torch.randn(1024, device="cuda", requires_grad=True)
+
+    def loss(x: Tensor, weight: Tensor) -> Tensor:
+        return silu_mul(rmsnorm(x, weight) * 2, x).square().mean()
+
+    expected = torch.autograd.grad(loss(x, weight), (x, weight))
+    compiled = torch.compile(loss, fullgraph=True)
+    for got, wanted in zip(torch.autograd.grad(compiled(x, weight), (x, weight)), expected, strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-6)

@@ -47,5 +47,5 @@ def test_environment_disables_tiers(environment: dict[str, str], off: set[str]) 
 
 
 def test_unknown_tier_in_the_environment_is_an_error() -> None:
-    with pytest.raises(ValueError, match="names tritn; these can be disabled: aiter, hip, lt, sdpa, triton"):
+    with pytest.raises(ValueError, match="names tritn; these can be disabled: aiter, hip, lt, native, sdpa, triton"):
         disabled_by({"HIPWARD_DISABLE": "tritn"})

@@ -107,8 +107,9 @@ TIERS: Mapping[str, Tier] = {
 }
 """Every tier, in order of speed."""
 
-ROUTES = frozenset({"aiter", "sdpa", "lt"})
-"""Routes of attention and matrix products, which are not tiers but can be disabled in the same way."""
+ROUTES = frozenset({"aiter", "sdpa", "lt", "native"})
+"""Routes of attention and matrix products, and the compiled training steps of `ops/training.py` (`native`). They are
+not tiers, but can be disabled in the same way."""
 
 
 def disabled_by(environment: Mapping[str, str]) -> frozenset[str]:

@@ -134,6 +134,16 @@ class Launch:
         ]
         self._buffers = threading.local()
 
+    @property
+    def handle(self) -> int:
+        """The driver's handle of the kernel."""
+        return self._function.value or 0
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self._threads
+
     def _buffer(self) -> tuple[ctypes.Array[c_char], ctypes.Array[c_void_p]]:
         """A thread's buffer for the arguments, and the address of each."""
         buffer = (c_char * self._size)()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.rmsnorm.hip import differentiable, forward, trained_add_rmsnorm
 
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
 def add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor | None, eps: float) -> Any:
     """See `hipward_kernels.ops.add_rmsnorm`."""
     if trains(x, residual, weight):
+        native = training.module()
+        if native is not None:
+            results = native.add_rmsnorm(x, residual, weight, eps, tuning.generation)
+            if results is not None:
+                return results
         fits = differentiable("add_rmsnorm", x, residual, weight)
         return trained_add_rmsnorm(x, residual, weight, eps) if fits else NotImplemented
     return forward("add_rmsnorm", x, residual, weight, eps)

@@ -10,13 +10,14 @@ import torch
 from hipward_kernels.dispatch import tuning
 from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.gated.autograd import function
 from hipward_kernels.ops.hip_launch import MOST_VECTORS, NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
 from hipward_kernels.ops.launch import as_rows, contiguous_like
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from torch import Tensor
@@ -50,10 +51,17 @@ class Gated:
         self._backward = Launches(Kernel(file, "backward", "PPPPPqqqII"))
         self._trained = function(op, self.forward, self.backward)
         self._ready = lru_cache(maxsize=4096)(self._prepare)
+        self._number = training.OPS.index(op)
+        training.register(op, self._for_training)
 
     def __call__(self, gate: Tensor, up: Tensor) -> Any:
         """`activation(gate) * up`, or `NotImplemented`."""
         if trains(gate, up):
+            native = training.module()
+            if native is not None:
+                y = native.gated(gate, up, self._number, tuning.generation)
+                if y is not None:
+                    return y
             return self._trained(gate, up) if takes(gate, up) else NotImplemented
         return self.forward(gate, up)
 
@@ -73,6 +81,29 @@ class Gated:
             return None
         launch = self._forward.get(device, how["THREADS"], T=NAMES[dtype], **how)
         return launch, -(-vectors // (how["THREADS"] * how["VECTORS"])), vectors
+
+    def _for_training(self, backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
+        """Selects the kernels for `training.cpp`; the last number is that of the vectors."""
+        generation, _, _, device, dtype_number, _, rows, columns, flat, _ = form
+        dtype, shape = training.DTYPES.get(dtype_number), torch.Size((rows, columns))
+        if dtype is None:
+            return None
+        if not backward:
+            found = self._ready(generation, device, dtype, shape, bool(flat))
+            if found is None:
+                return None
+            launch, blocks, vectors = found
+            return launch.handle, blocks, launch.threads, vectors
+        size = shape.numel() * dtype.itemsize
+        if size // VECTOR_BYTES > MOST_VECTORS:
+            return None
+        launch, blocks = self._backward_launch(device, dtype, size, bool(flat))
+        return launch.handle, blocks, launch.threads
+
+    def _backward_launch(self, device: int, dtype: torch.dtype, size: int, flat: bool) -> tuple[Launch, int]:
+        """The launch of the backward for `size` bytes of each input, and its blocks."""
+        launch = self._backward.get(device, THREADS, T=NAMES[dtype], **macros({}, flat, size))
+        return launch, -(-size // (VECTOR_BYTES * THREADS * VECTORS))
 
     def forward(self, gate: Tensor, up: Tensor) -> Any:
         """The activation without autograd; `NotImplemented` if vectors do not fit."""
@@ -106,12 +137,10 @@ class Gated:
             dy = dy if takes(gate, dy) else dy.clone(memory_format=torch.contiguous_format)
             flat = dy.is_contiguous() and gate.is_contiguous() and up.is_contiguous()
             dy, gate, up = as_rows(dy), as_rows(gate), as_rows(up)
-            how = macros({}, flat, dgate.nbytes)
-            launch = self._backward.get(dgate.get_device(), THREADS, T=NAMES[dgate.dtype], **how)
+            launch, blocks = self._backward_launch(dgate.get_device(), dgate.dtype, dgate.nbytes, flat)
             size = VECTOR_BYTES // dgate.itemsize
             strides = (dy.stride(0), gate.stride(0), up.stride(0))
             addresses = (x.data_ptr() for x in (dy, gate, up, dgate, dup))
-            blocks = -(-count // (size * THREADS * VECTORS))
             launch(blocks, *addresses, *strides, count // size, gate.shape[1] // size)
         return dgate, dup
 

@@ -1,4 +1,4 @@
-"""RMSNorm in HIP, forward and backward; the kernels are in `hip.hip` and `backward.hip`.
+"""RMSNorm in HIP, forward and backward; the kernels are in `hip.hip`, `backward.hip` and `parts.hip`.
 
 The threads of one block, or of a cluster of blocks if the GPU has clusters, have a row in registers. Longer rows are
 left to the next tier.
@@ -19,18 +19,20 @@ from hipward_kernels.gpu.arch import cluster_of, get_gfx
 from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, at_least_as_wide, whole_vectors
 from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like, next_power_of_two
 from hipward_kernels.ops.rmsnorm.autograd import functions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from hipward_kernels.jit.driver import Launch
 
 _FORWARD = Launches(Kernel(Path(__file__).with_name("hip.hip"), "forward", "PPPPPqqqiff"))
 _BACKWARD = Launches(Kernel(Path(__file__).with_name("backward.hip"), "backward", "PPPPPPqqqqqiff"))
+_PARTS = Launches(Kernel(Path(__file__).with_name("parts.hip"), "add_parts", "PPqi"))
 
 ROW_THREADS = 512
 """Most threads of a row in a block: with more, no second block fits that could load while the first one computes."""
@@ -58,9 +60,29 @@ BACKWARD_VECTORS = {64: 4, 32: 2}
 """Most vectors of a thread in the backward, by lanes of a wavefront: AMD GPUs have twice the registers. A vector needs
 at least 20 registers: the row, its gradient, the weight, and the partial gradient of the weight in float32."""
 
+WIDE_ROW_THREADS = 1024
+"""Most threads of a row in a block of NVIDIA's backward. A block of 1024 threads is faster than a cluster of smaller
+ones: rows of 11,008 in bfloat16 take 464 instead of 812 µs on an H100 (16,384 rows)."""
+
+CLUSTERED_ROW_THREADS, CLUSTERED_MOST_VECTORS = 256, 4
+"""Threads and most vectors of a thread, in the backward of rows that do not fit into one block. Several small blocks of
+a compute unit wait for their clusters in turn: rows of 28,672 take 1,676 instead of 2,367 µs."""
+
 BLOCKS_PER_COMPUTE_UNIT = 4
-"""Blocks of the backward: enough to hide the latency of memory, few enough for small partial gradients of the
+"""Blocks of AMD's backward: enough to hide the latency of memory, few enough for small partial gradients of the
 weight."""
+
+NVIDIA_BLOCKS, NVIDIA_CLUSTERED_BLOCKS = 2, 16
+"""The same for NVIDIA, if a row has one block, and if it has several. Measured on an H100."""
+
+CLUSTERED_ROWS = 4
+"""Fewest rows of a cluster, so that the partial gradients of the weight stay smaller than the inputs."""
+
+PARTS_THREADS = 256
+"""Threads of a block that adds the partial gradients of the weight."""
+
+PARTS_ACROSS = 8
+"""Vectors of four columns that such a block adds: together a read of 128 bytes, the length of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +116,14 @@ class Plan:
         }
 
 
-def plan(columns: int, itemsize: int, most_vectors: int, cluster: int, chosen: Mapping[str, int]) -> Plan | None:
+def plan(
+    columns: int,
+    itemsize: int,
+    most_vectors: int,
+    cluster: int,
+    chosen: Mapping[str, int],
+    most_threads: int = ROW_THREADS,
+) -> Plan | None:
     """The launch for rows of a length, or None if a thread would need more than `most_vectors` vectors.
 
     A thread has two vectors, as long as there are enough threads. Values of `chosen`, from the tuned table, replace the
@@ -106,7 +135,7 @@ def plan(columns: int, itemsize: int, most_vectors: int, cluster: int, chosen: M
     # The next lower power of two, so that few threads are idle for other lengths; more threads if the registers
     # require.
     below, room = (1 << of_block.bit_length() - 1) // 2, next_power_of_two(-(-of_block // most_vectors))
-    row_threads = chosen.get("row_threads", min(max(below, room), ROW_THREADS))
+    row_threads = chosen.get("row_threads", min(max(below, room), most_threads))
     of_thread = -(-of_block // row_threads)
     if of_thread > most_vectors or (cluster > 1 and row_threads < SMALLEST_CLUSTER_ROW):
         return None
@@ -135,10 +164,23 @@ def forward_plan(
 
 def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
     """The launch of the backward."""
-    cluster, most = 1, BACKWARD_VECTORS[wavefront_of(arch)]
-    while (found := plan(columns, itemsize, most, cluster, {})) is None and cluster < cluster_of(arch):
+    most = BACKWARD_VECTORS[wavefront_of(arch)]
+    if not arch.startswith("sm_"):
+        return plan(columns, itemsize, most, 1, {})
+    found, cluster = plan(columns, itemsize, most, 1, {}, WIDE_ROW_THREADS), 2
+    while found is None and cluster <= cluster_of(arch):
+        found = plan(columns, itemsize, CLUSTERED_MOST_VECTORS, cluster, {"row_threads": CLUSTERED_ROW_THREADS})
         cluster *= 2
     return found
+
+
+def backward_teams(arch: str, found: Plan, rows: int, units: int) -> int:
+    """Blocks or clusters of the backward, each of which has its own partial gradient of the weight."""
+    per_unit = BLOCKS_PER_COMPUTE_UNIT
+    if arch.startswith("sm_"):
+        per_unit = NVIDIA_BLOCKS if found.cluster == 1 else NVIDIA_CLUSTERED_BLOCKS
+    of_rows = -(-rows // (found.rows if found.cluster == 1 else CLUSTERED_ROWS))
+    return min(of_rows, max(units * per_unit // found.cluster, 1))
 
 
 @dataclass(frozen=True)
@@ -149,7 +191,10 @@ class Ready:
     blocks: int
     over_columns: float
     step: int = 0
-    """Distance between the rows of a block, in the backward."""
+    """Distance between the rows of a block, in the backward: also the number of partial gradients of the weight."""
+    parts: Launch | None = None
+    """Adds the partial gradients of the weight."""
+    parts_blocks: int = 0
 
 
 def _fits(dtype: torch.dtype, scale: torch.dtype | None, columns: int, *strides: int) -> bool:
@@ -190,13 +235,47 @@ def ready_backward(
     add: bool, device: int, dtype: torch.dtype, scale: torch.dtype | None, rows: int, columns: int
 ) -> Ready | None:
     """The same for the backward, which has `step` partial gradients of the weight."""
-    found = backward_plan(get_gfx(device), columns, dtype.itemsize) if _fits(dtype, scale, columns) else None
+    arch = get_gfx(device)
+    found = backward_plan(arch, columns, dtype.itemsize) if _fits(dtype, scale, columns) else None
     if found is None:
         return None
     macros = {**found.macros(), "ADD": int(add), "HAS_WEIGHT": int(scale is not None)}
     launch = _BACKWARD.get(device, found.threads, T=NAMES[dtype], W=NAMES[scale or dtype], **macros)
-    teams = min(-(-rows // found.rows), max(compute_units(device) * BLOCKS_PER_COMPUTE_UNIT // found.cluster, 1))
-    return Ready(launch, teams * found.cluster, 1 / columns, teams * found.rows)
+    teams = backward_teams(arch, found, rows, compute_units(device))
+    blocks, step = teams * found.cluster, teams * found.rows
+    if scale is None:
+        return Ready(launch, blocks, 1 / columns, step)
+    parts = _PARTS.get(device, PARTS_THREADS, W=NAMES[scale], **parts_macros())
+    return Ready(launch, blocks, 1 / columns, step, parts, -(-columns // (4 * PARTS_ACROSS)))
+
+
+def parts_macros() -> dict[str, int]:
+    """Macros of the kernel that adds the partial gradients of the weight."""
+    return {"THREADS": PARTS_THREADS, "ACROSS": PARTS_ACROSS}
+
+
+def _prepare(op: str) -> Callable[[bool, Sequence[int]], tuple[int, ...] | None]:
+    """The function that selects an op's kernels for `training.cpp`."""
+
+    def prepare(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
+        generation, _, _, device, dtype_number, scale_number, rows, columns, *strides = form
+        dtype, scale = training.DTYPES.get(dtype_number), training.DTYPES.get(scale_number)
+        if dtype is None or (scale is None and scale_number >= 0):
+            return None
+        if not backward:
+            found = ready(generation, op, device, dtype, scale, rows, columns, *strides)
+            return None if found is None else (found.launch.handle, found.blocks, found.launch.threads)
+        found = ready_backward(op == "add_rmsnorm", device, dtype, scale, rows, columns)
+        if found is None:
+            return None
+        numbers = (found.launch.handle, found.blocks, found.launch.threads, found.step)
+        return (*numbers, found.parts.handle, found.parts_blocks, found.parts.threads) if found.parts else numbers
+
+    return prepare
+
+
+for _op in ("rmsnorm", "add_rmsnorm"):
+    training.register(_op, _prepare(_op))
 
 
 def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float) -> Any:
@@ -246,7 +325,11 @@ def backward(
     strides = (dy.stride(0), x.stride(0), more.stride(0))
     addresses = (tensor.data_ptr() for tensor in tensors)
     found.launch(found.blocks, *addresses, rows, *strides, found.step, columns, found.over_columns, eps)
-    return dx, None if weight is None else parts.sum(0).to(weight.dtype)
+    if weight is None or found.parts is None:
+        return dx, None
+    dweight = torch.empty_like(weight)
+    found.parts(found.parts_blocks, parts.data_ptr(), dweight.data_ptr(), found.step, columns)
+    return dx, dweight
 
 
 def _readable(gradient: Tensor) -> Tensor:
@@ -280,6 +363,11 @@ trained_rmsnorm, trained_add_rmsnorm = functions(forward, backward)
 def rmsnorm(x: Tensor, weight: Tensor | None, eps: float) -> Any:
     """See `hipward_kernels.ops.rmsnorm`."""
     if trains(x, weight):
+        native = training.module()
+        if native is not None:
+            y = native.rmsnorm(x, weight, eps, tuning.generation)
+            if y is not None:
+                return y
         return trained_rmsnorm(x, weight, eps) if differentiable("rmsnorm", x, None, weight) else NotImplemented
     result = forward("rmsnorm", x, None, weight, eps)
     return result if result is NotImplemented else result[0]

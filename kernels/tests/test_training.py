@@ -1,0 +1,197 @@
+"""The compiled training steps, on the CPU: the C++ source is built, and a Python function is the driver's launch."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from hipward_kernels.bench import training as bench
+from hipward_kernels.dispatch.registry import disabled, disabled_by
+from hipward_kernels.jit import extension
+from hipward_kernels.jit.libraries import BuildError
+from hipward_kernels.ops import training
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+FORWARD, BACKWARD, ADD_PARTS = 1, 2, 3
+PARTS = 2
+EPS = 1e-6
+
+
+def matrix(address: int, rows: int, columns: int, stride: int) -> Tensor:
+    """Rows of float32 at an address, which may be written."""
+    memory = (ctypes.c_float * ((rows - 1) * stride + columns)).from_address(address)
+    return torch.frombuffer(memory, dtype=torch.float32).as_strided((rows, columns), (stride, 1))
+
+
+class Kernels:
+    """The kernels of RMSNorm as the driver would run them, with the arguments read from memory."""
+
+    def __init__(self) -> None:
+        self.forms: list[tuple[int, ...]] = []
+        self.codes: list[int] = []
+        self.failures: list[int] = []
+
+    def prepared(self, form: Sequence[int]) -> tuple[int, ...] | None:
+        self.forms.append(tuple(form))
+        return (BACKWARD, 1, 64, PARTS, ADD_PARTS, 1, 64) if form[2] else (FORWARD, 1, 64)
+
+    def failed(self, code: int, *_: int) -> None:
+        self.failures.append(code)
+
+    def launch(self, *arguments: Any) -> int:
+        if self.codes and (code := self.codes.pop()):
+            return code
+        function, addresses = arguments[0], ctypes.cast(arguments[9], ctypes.POINTER(ctypes.c_void_p))
+
+        def read(kinds: str) -> list[Any]:
+            types: dict[str, Any] = {
+                "P": ctypes.c_uint64,
+                "q": ctypes.c_int64,
+                "i": ctypes.c_int32,
+                "f": ctypes.c_float,
+            }
+            return [types[kind].from_address(addresses[index]).value for index, kind in enumerate(kinds)]
+
+        if function == FORWARD:
+            x, more, weight, y, total, rows, x_stride, more_stride, columns, over, eps = read("PPPPPqqqiff")
+            value = matrix(x, rows, columns, x_stride)
+            if total != x:
+                value = matrix(total, rows, columns, columns).copy_(value + matrix(more, rows, columns, more_stride))
+            r = torch.rsqrt(value.square().sum(1, keepdim=True) * over + eps)
+            matrix(y, rows, columns, columns).copy_(value * r * matrix(weight, 1, columns, columns))
+        elif function == BACKWARD:
+            dy, x, weight, more, dx, parts, rows, dy_stride, x_stride, more_stride, step, columns, over, eps = read(
+                "PPPPPPqqqqqiff"
+            )
+            value, slope = matrix(x, rows, columns, x_stride), matrix(dy, rows, columns, dy_stride)
+            r = torch.rsqrt(value.square().sum(1, keepdim=True) * over + eps)
+            g = slope * matrix(weight, 1, columns, columns)
+            result = r * (g - value * (r * r * (g * value).sum(1, keepdim=True) * over))
+            if more != x:
+                result = result + matrix(more, rows, columns, more_stride)
+            matrix(dx, rows, columns, columns).copy_(result)
+            halves = matrix(parts, step, columns, columns)
+            halves[0], halves[1] = (slope * value * r)[::2].sum(0), (slope * value * r)[1::2].sum(0)
+        else:
+            parts, dweight, count, columns = read("PPqi")
+            matrix(dweight, 1, columns, columns).copy_(matrix(parts, count, columns, columns).sum(0, keepdim=True))
+        return 0
+
+
+@pytest.fixture(scope="module")
+def native() -> Any:
+    return extension.load(training.SOURCE, "hipward_training")
+
+
+@pytest.fixture
+def kernels(native: Any) -> Iterator[Kernels]:
+    made = Kernels()
+    pointer, number = ctypes.c_void_p, ctypes.c_uint
+    launch = ctypes.CFUNCTYPE(ctypes.c_int, pointer, *[number] * 7, pointer, pointer, pointer)(made.launch)
+    stream = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int32, pointer)(lambda *_: 0)
+    addresses = [ctypes.cast(function, pointer).value for function in (launch, stream)]
+    native.connect(*addresses, made.prepared, made.failed)
+    yield made
+    # A later call must not reach functions that no longer exist.
+    native.connect(0, 0, lambda _: None, made.failed)
+
+
+def test_rmsnorm_has_the_gradients_of_its_definition(native: Any, kernels: Kernels) -> None:
+    x = torch.randn(2, 3, 16)[:, :2].requires_grad_()
+    weight, dy = torch.randn(16, requires_grad=True), torch.randn(2, 2, 16)
+    assert native.rmsnorm(x, weight, EPS, 0) is None, "these rows have no single distance"
+    x = torch.randn(6, 32)[:, :16].requires_grad_()
+    dy = torch.randn(6, 16)
+    expected = torch.nn.functional.rms_norm(x, (16,), weight, EPS)
+    wanted = torch.autograd.grad(expected, (x, weight), dy)
+    for outer in (dy, dy.t().contiguous().t()):
+        y = native.rmsnorm(x, weight, EPS, 0)
+        torch.testing.assert_close(y, expected)
+        for got, exact in zip(torch.autograd.grad(y, (x, weight), outer), wanted, strict=True):
+            torch.testing.assert_close(got, exact)
+    assert kernels.forms == [
+        (0, 0, 0, -1, 6, 6, 6, 16, 32, 32),
+        (0, 0, 1, -1, 6, 6, 6, 16, 0, 0),
+    ], "kernels are selected once for each form of the arguments"
+
+
+def test_add_rmsnorm_passes_on_the_gradient_of_the_sum(native: Any, kernels: Kernels) -> None:  # noqa: ARG001
+    x, residual, weight, dy, dtotal = (torch.randn(4, 16) for _ in range(5))
+    leaves = [leaf.requires_grad_() for leaf in (x, residual, weight[0].clone())]
+    total = x + residual
+    expected = torch.nn.functional.rms_norm(total, (16,), leaves[2], EPS)
+    for outer in ((dy, dtotal), (dy, None)):
+        count = 1 if outer[1] is None else 2
+        wanted = torch.autograd.grad((expected, total)[:count], leaves, outer[:count], retain_graph=True)
+        outputs = native.add_rmsnorm(x, residual, leaves[2], EPS, 0)
+        torch.testing.assert_close(outputs, (expected, total))
+        for got, exact in zip(torch.autograd.grad(outputs[:count], leaves, outer[:count]), wanted, strict=True):
+            torch.testing.assert_close(got, exact)
+
+
+def test_second_derivative_is_refused(native: Any, kernels: Kernels) -> None:  # noqa: ARG001
+    x, weight = torch.randn(4, 16, requires_grad=True), torch.randn(16)
+    with pytest.raises(RuntimeError, match=r"rmsnorm: the fused backward has no derivative of its own"):
+        torch.autograd.grad(native.rmsnorm(x, weight, EPS, 0).sum(), x, create_graph=True)
+
+
+def test_thread_without_a_context_gets_one_and_launches_again(native: Any, kernels: Kernels) -> None:
+    x, weight = torch.randn(4, 16, requires_grad=True), torch.randn(16)
+    kernels.codes = [201]
+    assert native.rmsnorm(x, weight, EPS, 0) is not None
+    assert kernels.failures == [201]
+    kernels.codes = [1, 1]
+    with pytest.raises(RuntimeError, match="failed with code 1"):
+        native.rmsnorm(x, weight, EPS, 0)
+
+
+def test_build_failures_are_reported_and_leave_the_steps_in_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("HIPWARD_JIT_CACHE", str(tmp_path))
+    source = tmp_path / "bad.cpp"
+    source.write_text("int one() { return two; }")
+    with pytest.raises(BuildError, match=r"bad\.cpp does not compile with .*[\s\S]*two"):
+        extension.load(source, "bad")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(BuildError, match="no C\\+\\+ compiler"):
+        extension.load(source, "bad")
+    training._module.cache_clear()
+    assert training.module() is None
+    assert "training steps run in Python" in caplog.text
+    training._module.cache_clear()
+
+
+def test_steps_in_python_can_be_chosen() -> None:
+    assert disabled_by({"HIPWARD_DISABLE": "native"}) == {"native"}
+    with disabled(training.NAME):
+        assert training.module() is None
+
+
+def test_benchmark_needs_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["training"])
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(SystemExit, match="2"):
+        bench.main()
+    assert "there is no GPU here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("op", bench.VARIANTS)
+def test_benchmark_compares_variants_that_agree(op: str) -> None:
+    case = bench.Case(op, (8, 64), torch.float32, torch.device("cpu"))
+    leaves, gradients = case.leaves(), case.gradients()
+    bench.check(case, leaves, gradients)
+    wanted = None
+    for call in case.variants([]).values():
+        bench.step(call, leaves, gradients)
+        found = [leaf.grad for leaf in leaves]
+        wanted = wanted or found
+        torch.testing.assert_close(found, wanted)
