@@ -119,6 +119,24 @@ fn built_in_content_is_not_watched() {
 }
 
 #[test]
+fn public_origin_adds_a_sitemap_and_canonical_addresses() {
+    let server = Server::start(&["--public-origin", "https://docs.example"]);
+    let (status, sitemap) = server.get("/sitemap.xml");
+    assert_eq!(status, 200);
+    assert!(sitemap.contains("<loc>https://docs.example/learn/</loc>"));
+    let (status, robots) = server.get("/robots.txt");
+    assert_eq!(status, 200);
+    assert!(robots.contains("Sitemap: https://docs.example/sitemap.xml"));
+    let (_, page) = server.get("/learn/");
+    assert!(page.contains(r#"<link rel="canonical" href="https://docs.example/learn/""#));
+
+    let server = Server::start(&[]);
+    for path in ["/sitemap.xml", "/robots.txt"] {
+        assert_eq!(server.get(path).0, 404, "{path}");
+    }
+}
+
+#[test]
 fn build_reports_all_errors_and_fails() {
     let folder = content();
     write(folder.path(), FIRST, "no front matter");

@@ -43,6 +43,8 @@ mod page;
 mod search;
 #[cfg(feature = "ssr")]
 mod site;
+#[cfg(feature = "ssr")]
+mod sitemap;
 
 #[cfg(feature = "ssr")]
 pub use content::{Content, ContentError, ContentErrors, Mistake, Ops, ReadingPath};
@@ -58,8 +60,11 @@ pub use page::{
 pub use search::{SEARCH_INDEX, SEARCH_TEXTS, Search, search};
 #[cfg(feature = "ssr")]
 pub use site::{
-    Assets, AssetsError, CONTENT_CHANGES, FooterLinks, OWN_RUNNER, Route, Site, TEAM_RULES,
+    Assets, AssetsError, CONTENT_CHANGES, OWN_RUNNER, PublicSite, Route, Site, TEAM_RULES,
 };
+
+#[cfg(feature = "ssr")]
+pub use sitemap::{ROBOTS, SITEMAP};
 
 /// The script of pages whose content folder is watched; see [`Site::with_watched_content`].
 #[cfg(feature = "ssr")]

@@ -45,15 +45,17 @@ pub struct Site {
     base: String,
     /// See [`Site::with_runners`].
     pub(crate) runners: Vec<String>,
-    pub(crate) footer_links: FooterLinks,
+    pub(crate) public: PublicSite,
     pub(crate) team_rules: Option<TeamRules>,
     /// When the content was loaded, in milliseconds since 1970, if its folder is watched.
     pub(crate) content_version: Option<u64>,
 }
 
-/// Links of a site's operator in the footer of each page. Without an address, the link is left out.
+/// What the operator of a public site states about it. Without an address, its link is left out.
 #[derive(Clone, Debug, Default)]
-pub struct FooterLinks {
+pub struct PublicSite {
+    /// Where readers find the site, such as `https://docs.example`. The base of the site is not part of it.
+    pub origin: Option<String>,
     /// Where the source of the site is.
     pub source: Option<String>,
     /// Where readers ask questions and report errors.
@@ -184,7 +186,7 @@ impl Site {
             assets,
             base,
             runners: Vec::new(),
-            footer_links: FooterLinks::default(),
+            public: PublicSite::default(),
             team_rules: None,
             content_version: None,
         }
@@ -205,12 +207,9 @@ impl Site {
         Site { runners, ..self }
     }
 
-    /// The same site with these links in the footer of each page.
-    pub fn with_footer_links(self, footer_links: FooterLinks) -> Site {
-        Site {
-            footer_links,
-            ..self
-        }
+    /// The same site with a public origin and links in the footer of each page.
+    pub fn with_public_site(self, public: PublicSite) -> Site {
+        Site { public, ..self }
     }
 
     /// The `Content-Security-Policy` that pages are served with: they may send requests to the site's runners.

@@ -1,6 +1,6 @@
 //! `hipward build` writes a site that any static host can serve, within its size budgets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ const MODULE_BUDGETS_KB: [(&str, &[&str], f64); 7] = [
     ("editor", &["editor.js"], 170.0),
 ];
 
+const ORIGIN: &str = "https://docs.example";
 const SOURCE: &str = "https://git.example/hipward";
 const FEEDBACK: &str = "mailto:gpu-team@acme.example";
 
@@ -38,6 +39,8 @@ fn build(base: &str) -> (tempfile::TempDir, String) {
             "build",
             "--base",
             base,
+            "--public-origin",
+            ORIGIN,
             "--source-url",
             SOURCE,
             "--feedback-url",
@@ -141,6 +144,51 @@ fn links_of_a_static_site_resolve_under_its_base() {
     dead.sort();
     dead.dedup();
     assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+}
+
+/// The canonical address of a page.
+fn canonical(html: &str) -> Option<&str> {
+    let (_, rest) = html.split_once("<link rel=\"canonical\" href=\"")?;
+    rest.split('"').next()
+}
+
+#[test]
+fn sitemap_lists_every_page_except_those_of_jobs() {
+    let (folder, _) = build("/x/");
+    let dist = folder.path().join("dist");
+    let sitemap = fs::read_to_string(dist.join("sitemap.xml")).expect("a sitemap");
+    let listed: BTreeSet<&str> = sitemap
+        .split("<loc>")
+        .skip(1)
+        .filter_map(|rest| rest.split("</loc>").next())
+        .collect();
+
+    let mut expected = BTreeSet::new();
+    for page in pages(&dist) {
+        let html = fs::read_to_string(&page).expect("a page");
+        let below = page.strip_prefix(&dist).expect("a page of the site");
+        if below.starts_with("jobs") || below == Path::new("404.html") {
+            assert_eq!(canonical(&html), None, "{}", below.display());
+            continue;
+        }
+        let path = below.to_str().expect("a path in ASCII");
+        let address = format!("{ORIGIN}/x/{}", path.trim_end_matches("index.html"));
+        assert_eq!(canonical(&html), Some(address.as_str()));
+        expected.insert(address);
+    }
+    let expected: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+    assert_eq!(listed, expected);
+
+    assert!(
+        !dist.join("robots.txt").exists(),
+        "crawlers read it at the root only"
+    );
+    let (folder, _) = build("/");
+    let robots = fs::read_to_string(folder.path().join("dist/robots.txt")).expect("robots.txt");
+    assert!(
+        robots.contains("Sitemap: https://docs.example/sitemap.xml"),
+        "{robots}"
+    );
 }
 
 #[test]

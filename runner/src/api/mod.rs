@@ -31,7 +31,7 @@ use crate::{
     web::{
         assets,
         live_pages::LivePages,
-        pages::{CONTENT_CHANGES, REPORT_SCHEMA_PATH, SEARCH_INDEX, SEARCH_TEXTS},
+        pages::{CONTENT_CHANGES, REPORT_SCHEMA_PATH, ROBOTS, SEARCH_INDEX, SEARCH_TEXTS, SITEMAP},
     },
 };
 use axum::{
@@ -148,6 +148,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/assets/{name}", get(assets::get))
         .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))
         .route(&format!("/{SEARCH_INDEX}"), get(page::search_index))
+        .route(&format!("/{SITEMAP}"), get(page::sitemap))
+        .route(&format!("/{ROBOTS}"), get(page::robots))
         .route(&format!("/{SEARCH_TEXTS}"), get(page::search_texts))
         .route(&format!("/{CONTENT_CHANGES}"), get(content_changes::stream))
         .route(

@@ -112,6 +112,22 @@ pub(crate) async fn search_texts(State(app): State<App>) -> Response {
     search_file(app.pages.current().search().texts.clone())
 }
 
+/// `GET /sitemap.xml`
+pub(crate) async fn sitemap(State(app): State<App>) -> Response {
+    match app.pages.current().sitemap() {
+        Some(xml) => ([(header::CONTENT_TYPE, "application/xml")], xml).into_response(),
+        None => not_found(&app),
+    }
+}
+
+/// `GET /robots.txt`
+pub(crate) async fn robots(State(app): State<App>) -> Response {
+    match app.pages.current().robots() {
+        Some(text) => text.into_response(),
+        None => not_found(&app),
+    }
+}
+
 fn search_file(json: String) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "application/json"),

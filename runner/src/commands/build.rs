@@ -1,6 +1,6 @@
 //! `hipward build`: writes the site as files. The same pages as `serve`, without a runner of its own.
 
-use super::link_args::LinkArgs;
+use super::public_args::PublicArgs;
 use crate::web::{
     addresses,
     assets::Assets,
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL", value_parser = addresses::runner)]
     runner: Vec<String>,
     #[command(flatten)]
-    links: LinkArgs,
+    public: PublicArgs,
 }
 
 /// Writes the site.
@@ -57,7 +57,7 @@ fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
         rules: args.rules.clone(),
         base: args.base.clone(),
         runners: args.runner.clone(),
-        links: args.links.clone().into(),
+        public: args.public.clone().into(),
     };
     let pages = Pages::load(args.content.as_deref(), &options)?;
     let out = &args.out;

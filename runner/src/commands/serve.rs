@@ -4,7 +4,7 @@ use super::{
     data::DataArgs,
     database::DatabaseArgs,
     host::{HostArgs, Senders, age, bytes, seconds},
-    link_args::LinkArgs,
+    public_args::PublicArgs,
     service,
     token::TokenArgs,
 };
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
     #[command(flatten)]
-    links: LinkArgs,
+    public: PublicArgs,
     /// Delete jobs this long after their end, such as 90d [default: never]
     #[arg(long, value_name = "AGE", value_parser = age)]
     retention: Option<Duration>,
@@ -143,7 +143,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     let options = SiteOptions {
         rules: args.rules,
         runners,
-        links: args.links.into(),
+        public: args.public.into(),
         ..SiteOptions::default()
     };
     let pages = match &args.content {

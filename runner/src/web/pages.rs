@@ -9,9 +9,9 @@ use crate::{
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hipward_site::{
-    ApprovalPage, Assets, AssetsError, Content, ContentError, ContentErrors, FooterLinks, JobPage,
-    Ops, PageData, Route, Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors,
-    render_page, search,
+    ApprovalPage, Assets, AssetsError, Content, ContentError, ContentErrors, JobPage, Ops,
+    PageData, PublicSite, Route, Search, Site, TEAM_RULES, benchmark_markdown,
+    render_content_errors, render_page, search,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
@@ -42,7 +42,9 @@ struct OwnContent;
 #[exclude = "*cache*"]
 struct OwnKernels;
 
-pub(crate) use hipward_site::{CONTENT_CHANGES, CONTENT_WATCHER, SEARCH_INDEX, SEARCH_TEXTS};
+pub(crate) use hipward_site::{
+    CONTENT_CHANGES, CONTENT_WATCHER, ROBOTS, SEARCH_INDEX, SEARCH_TEXTS, SITEMAP,
+};
 
 /// The path of the JSON Schema of reports.
 pub(crate) const REPORT_SCHEMA_PATH: &str = "schema/report.json";
@@ -118,8 +120,8 @@ pub(crate) struct SiteOptions {
     pub(crate) base: String,
     /// Addresses of runners for the benchmarks; see [`Site::with_runners`].
     pub(crate) runners: Vec<String>,
-    /// Links in the footer of each page.
-    pub(crate) links: FooterLinks,
+    /// Its public origin and the links in the footer of each page.
+    pub(crate) public: PublicSite,
 }
 
 impl Pages {
@@ -157,7 +159,7 @@ impl Pages {
         let ops = Ops::parse(texts::<OwnKernels>());
         let mut site = Site::new(content, ops, assets, &options.base)
             .with_runners(options.runners.clone())
-            .with_footer_links(options.links.clone());
+            .with_public_site(options.public.clone());
         let team_rules = options.rules.as_deref().map(load_rules).transpose()?;
         if let Some(team) = &team_rules {
             site = site.with_team_rules(team.rules.clone());
@@ -203,7 +205,19 @@ impl Pages {
         if self.team_rules.is_some() {
             data.push((TEAM_RULES, self.team_rules()));
         }
+        data.extend(self.site.sitemap().map(|xml| (SITEMAP, xml)));
+        data.extend(self.site.robots().map(|text| (ROBOTS, text)));
         data
+    }
+
+    /// The list of the public pages for search engines, if the site has a public origin.
+    pub(crate) fn sitemap(&self) -> Option<String> {
+        self.site.sitemap()
+    }
+
+    /// The rules for crawlers, if the site has a public origin.
+    pub(crate) fn robots(&self) -> Option<String> {
+        self.site.robots()
     }
 
     /// The files of lessons that readers can download, with their paths below the output folder.

@@ -1,7 +1,7 @@
 //! The frame of all pages: head, header, footer and the addresses of scripts.
 
 use crate::content::glossary;
-use crate::{CONTENT_CHANGES, FooterLinks, Route, Site};
+use crate::{CONTENT_CHANGES, PublicSite, Route, Site};
 use leptos::prelude::*;
 
 /// The policy that pages are served with. Scripts are the site's own files and the one inline
@@ -73,6 +73,7 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                 <title>{title}</title>
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
                 <meta name="description" content=page.description />
+                {site.public_address(route).map(|href| view! { <link rel="canonical" href=href /> })}
                 <meta name="color-scheme" content="light dark" />
                 <script inner_html=THEME_SCRIPT></script>
                 {site.asset("favicon.svg").map(|href| view! { <link rel="icon" type="image/svg+xml" href=href /> })}
@@ -173,7 +174,9 @@ fn footer_links(site: &Site) -> Vec<AnyView> {
         let glossary = Route::Reference(glossary::SLUG.to_owned());
         links.push((site.href(&glossary), "Glossary"));
     }
-    let FooterLinks { source, feedback } = &site.footer_links;
+    let PublicSite {
+        source, feedback, ..
+    } = &site.public;
     let own = [(source, "Source"), (feedback, "Questions and corrections")];
     links.extend(
         own.into_iter()
