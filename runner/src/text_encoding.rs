@@ -107,7 +107,7 @@ impl Encoding {
             .then(|| self.encode(&patch[hunks..], original))
             .flatten();
         match lines {
-            Some(lines) => [patch[..hunks].as_bytes(), &lines].concat(),
+            Some(lines) => [&patch.as_bytes()[..hunks], &lines].concat(),
             None => patch.as_bytes().to_vec(),
         }
     }
