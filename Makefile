@@ -98,4 +98,12 @@ dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu chaos schemathesis fuzz new-rule lock npm dist
+wheel: dist ## Build the wheel of the binary: dist/wheel
+	@tools/build-wheel dist/hipward dist/wheel
+
+vscode: ## Build the Visual Studio Code extension: dist/hipward.vsix
+	cd analyzer/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
+	@mkdir -p dist
+	cd analyzer/editors/vscode && npx vsce package --no-dependencies --allow-missing-repository --skip-license -o ../../../dist/hipward.vsix
+
+.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu chaos schemathesis fuzz new-rule lock npm dist wheel vscode

@@ -25,6 +25,7 @@ mod analysis;
 pub mod api;
 mod embedded_cuda;
 mod exercise;
+mod ignores;
 pub mod output;
 mod project_context;
 mod registry;
@@ -44,6 +45,7 @@ pub use hipward_analyzer_core::{
 pub use hipward_analyzer_cuda::Libraries;
 pub use hipward_analyzer_python::scaffold;
 pub use hipward_analyzer_team::{ExerciseError, TeamRule, TeamRuleError, TeamRules};
+pub use ignores::{Ignored, add_ignores};
 pub use project_context::{FileSource, ProjectContext};
 pub use registry::{RULES, rule, rule_page};
 pub use selection::{Selection, UnknownRule};

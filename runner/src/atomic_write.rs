@@ -4,8 +4,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Replaces a file's text atomically: readers and a crash see either the old or the new text.
-pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+/// Replaces a file's content atomically: readers and a crash see either the old or the new content.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     // Follows a link, so that it stays a link.
     let path = fs::canonicalize(path)?;
     let metadata = fs::metadata(&path)?;
@@ -30,12 +30,12 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
             .write(true)
             .create_new(true)
             .open(&temporary)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(content)?;
         file.set_permissions(metadata.permissions())?;
         if keep_owner(&file, &metadata).is_err() {
             // Writing to the old file keeps its owner.
             fs::remove_file(&temporary)?;
-            return fs::write(&path, text);
+            return fs::write(&path, content);
         }
         file.sync_all()?;
         fs::rename(&temporary, &path)
@@ -77,7 +77,7 @@ mod tests {
         fs::write(&file, "old").expect("a file");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o750)).expect("a mode");
         symlink(&file, &link).expect("a link");
-        replace(&link, "new").expect("a replacement");
+        replace(&link, b"new").expect("a replacement");
         assert_eq!(fs::read_to_string(&file).expect("the file"), "new");
         assert!(link.is_symlink());
         assert_eq!(
@@ -95,7 +95,7 @@ mod tests {
         let mut permissions = fs::metadata(&file).expect("the file").permissions();
         permissions.set_readonly(true);
         fs::set_permissions(&file, permissions).expect("a mode");
-        let error = replace(&file, "new").expect_err("refused");
+        let error = replace(&file, b"new").expect_err("refused");
         assert_eq!(error.to_string(), "it is read-only");
         assert_eq!(fs::read_to_string(&file).expect("the file"), "old");
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);

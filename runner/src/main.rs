@@ -19,6 +19,7 @@ mod rule_pages;
 mod server;
 mod shutdown;
 mod statistics;
+mod text_encoding;
 mod web;
 
 use clap::{Parser, Subcommand};

@@ -7,7 +7,10 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use support::{NVML, check, exit_code_and_output, fired, folder, hipward, write};
+use support::{CONF, NVML, check, exit_code_and_output, fired, folder, hipward, write};
+
+const CONF_FIXED: &str =
+    "import os\nos.environ[\"PYTORCH_ALLOC_CONF\"] = \"max_split_size_mb:64\"\n";
 
 #[test]
 fn default_path_is_the_working_directory() {
@@ -30,30 +33,105 @@ fn findings_of_overlapping_paths_are_reported_once() {
 }
 
 #[test]
-fn file_that_is_not_utf8_is_noted_and_checked() {
-    let folder = folder(&[("a.py", NVML), ("b/c.py", "")]);
+fn file_that_is_not_utf8_is_checked_and_fixed_in_its_encoding() {
+    let wide = |text: &str| -> Vec<u8> {
+        let units = text.encode_utf16();
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    let files: &[(&str, Vec<u8>, Vec<u8>)] = &[
+        (
+            "latin.cu",
+            b"// \xe9\r\n#include <cuda_runtime.h>\r\nint n = cudaFree(0); // \xfc\r\n".to_vec(),
+            b"// \xe9\r\n#include <hip/hip_runtime.h>\r\nint n = hipFree(0); // \xfc\r\n".to_vec(),
+        ),
+        (
+            "latin.py",
+            [b"# coding: latin-1\n# \xe9\n", CONF.as_bytes()].concat(),
+            [b"# coding: latin-1\n# \xe9\n", CONF_FIXED.as_bytes()].concat(),
+        ),
+        (
+            "wide.py",
+            wide(&format!("\u{feff}# é🚀\n{CONF}")),
+            wide(&format!("\u{feff}# é🚀\n{CONF_FIXED}")),
+        ),
+        (
+            "gbk.py",
+            [b"# coding: gbk\n# \xe9\xe9\n", CONF.as_bytes()].concat(),
+            [b"# coding: gbk\n# \xe9\xe9\n", CONF.as_bytes()].concat(),
+        ),
+    ];
+    let folder = folder(&[("a.py", NVML)]);
     let path = |name: &str| folder.path().join(name);
-    let latin = b"# \xe9\nimport pynvml\n";
-    fs::write(path("latin.py"), latin).expect("a file");
-    let wide: Vec<u8> = "\u{feff}import pynvml\n"
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
-    fs::write(path("wide.py"), wide).expect("a file");
-    let (code, text, errors) = check(folder.path(), &["."]);
-    assert_eq!(code, 1);
-    assert!(text.contains("3 findings in 4 files."), "{text}");
-    for line in [
-        "hipward: latin.py: not UTF-8 text (line 1); checked with replacement characters, and not changed by fixes",
-        "hipward: wide.py: UTF-16 text; checked, and not changed by fixes",
-    ] {
-        assert!(errors.lines().any(|reported| reported == line), "{errors}");
+    for (name, before, _) in files {
+        fs::write(path(name), before).expect("a file");
     }
-    check(folder.path(), &["latin.py", "--fix", "--unsafe-fixes"]);
-    assert_eq!(fs::read(path("latin.py")).expect("a file"), latin);
+    let (code, _, errors) = check(folder.path(), &["."]);
+    assert_eq!(code, 1);
+    let notes = [
+        "hipward: gbk.py: text in gbk; checked with replacement characters, and not changed by fixes",
+        "hipward: latin.cu: not UTF-8 text (line 1); read as Latin-1",
+    ];
+    assert_eq!(errors.lines().collect::<Vec<_>>(), notes);
+    let fix = ["--fix", "--unsafe-fixes"];
+    for (name, before, after) in files {
+        let mut filter = hipward(folder.path())
+            .args(["-", "--quiet", "--stdin-filename", name])
+            .args(fix)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("hipward runs");
+        let mut input = filter.stdin.take().expect("is piped");
+        input.write_all(before).expect("it reads");
+        drop(input);
+        let output = filter.wait_with_output().expect("it ends");
+        assert_eq!(&output.stdout, after, "{name} through standard input");
+    }
+    let patch = hipward(folder.path()).args(["latin.cu", "--diff"]).output();
+    let patch = patch.expect("hipward runs").stdout;
+    let removed = b"\n-int n = cudaFree(0); // \xfc\r\n";
+    assert!(patch.windows(removed.len()).any(|window| window == removed));
+    let (_, _, errors) = check(folder.path(), &[".", "--fix", "--unsafe-fixes"]);
+    assert_eq!(errors.lines().collect::<Vec<_>>(), notes);
+    for (name, _, after) in files {
+        assert_eq!(&fs::read(path(name)).expect("a file"), after, "{name}");
+    }
+}
+
+#[test]
+fn missing_file_is_an_error() {
+    let folder = folder(&[]);
     let (code, text, errors) = check(folder.path(), &["missing.py"]);
     assert_eq!((code, text.as_str()), (2, ""));
     assert_eq!(errors, "hipward: missing.py: no such file or folder\n");
+}
+
+#[test]
+fn add_ignores_writes_comments_with_the_reason() {
+    let folder = folder(&[
+        ("a.py", "import pynvml\nimport torch\n"),
+        ("b.cu", "int n = cudaFree(0);\n"),
+        ("Dockerfile", "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n"),
+    ]);
+    let arguments = [".", "--add-ignores", "old cluster", "--ignore", "HW902"];
+    let (code, text, errors) = check(folder.path(), &arguments);
+    assert_eq!(code, 1);
+    assert_eq!(errors, "hipward: comments suppress 2 findings now\n");
+    assert!(text.contains("1 finding in 3 files"), "{text}");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("a file");
+    assert_eq!(
+        read("a.py"),
+        "import pynvml  # hipward: ignore[pynvml] old cluster\nimport torch\n"
+    );
+    assert_eq!(
+        read("b.cu"),
+        "int n = cudaFree(0);  // hipward: ignore[cuda-api] old cluster\n"
+    );
+    let (code, text, _) = check(folder.path(), &["a.py", "b.cu", "--ignore", "HW902"]);
+    assert_eq!(code, 0, "{text}");
+    let (code, _, errors) = check(folder.path(), &[".", "--add-ignores", " "]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("one line of text"), "{errors}");
 }
 
 #[cfg(unix)]

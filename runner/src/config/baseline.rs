@@ -183,7 +183,7 @@ impl NewBaseline {
             serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
         text.push('\n');
         if self.path.exists() {
-            replace(&self.path, &text).map_err(failed)?;
+            replace(&self.path, text.as_bytes()).map_err(failed)?;
         } else {
             fs::write(&self.path, text).map_err(failed)?;
         }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use hipward_analyzer::{FileSource, Options, ProjectContext};
 
+use crate::text_encoding::decode;
+
 /// Everything below `/`.
 #[derive(Debug, Default)]
 pub(super) struct Disk;
@@ -23,7 +25,8 @@ impl FileSource for Disk {
     }
 
     fn text(&self, path: &str) -> Option<Cow<'_, str>> {
-        fs::read_to_string(place(path)).ok().map(Cow::Owned)
+        let bytes = fs::read(place(path)).ok()?;
+        Some(Cow::Owned(decode(bytes, false).text))
     }
 }
 

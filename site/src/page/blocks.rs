@@ -413,7 +413,7 @@ fn claim(site: &Site, claim: &Claim) -> AnyView {
     let title = format!("Claim: {word}");
     view! {
         <aside class=format!("block claim {class}") aria-label=title.clone()>
-            <p class="block-title">{title}</p>
+            <p class="block-title">{title.clone()}</p>
             <p>{words(site, &claim.statement)}</p>
             <p class="hint" inner_html=cited("Claimed by: ", &claim.statement)></p>
             {evidence}

@@ -60,6 +60,9 @@ pub(crate) struct Args {
     /// Print what --fix would change as a patch, and write nothing
     #[arg(long)]
     diff: bool,
+    /// Add a comment with this reason to each line with findings, which suppresses them: `# hipward: ignore[rule] REASON`
+    #[arg(long, value_name = "REASON", value_parser = parse_reason, conflicts_with_all = ["fix", "diff", "statistics", "baseline", "write_baseline", "watch"])]
+    pub(super) add_ignores: Option<String>,
     /// How findings are printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
@@ -117,12 +120,15 @@ pub(super) enum Mode {
     Filter,
     /// Print the fixes as a patch.
     Diff,
+    /// Add suppression comments, and report the findings that no comment can suppress.
+    AddIgnores,
     /// Write a baseline.
     Baseline,
 }
 
 impl Args {
     pub(super) fn mode(&self) -> Result<Mode, String> {
+        let has_stdin = self.paths.iter().any(|path| path.as_os_str() == STDIN);
         let is_counted = matches!(self.format, Format::Text | Format::Json);
         if self.statistics && !is_counted {
             return Err("--statistics supports the formats text and json".to_owned());
@@ -133,17 +139,25 @@ impl Args {
         if self.watch && !matches!(self.format, Format::Text | Format::Github) {
             return Err("--watch supports the formats text and github".to_owned());
         }
-        if self.watch && self.paths.iter().any(|path| path.as_os_str() == STDIN) {
+        if self.watch && has_stdin {
             return Err(
                 "--watch requires files or folders; standard input cannot be watched".to_owned(),
             );
         }
+        if self.add_ignores.is_some() && has_stdin {
+            return Err(
+                "--add-ignores requires files or folders; it writes the comments into them"
+                    .to_owned(),
+            );
+        }
         Ok(if self.diff {
             Mode::Diff
-        } else if self.fix && self.paths.iter().any(|path| path.as_os_str() == STDIN) {
+        } else if self.fix && has_stdin {
             Mode::Filter
         } else if self.fix {
             Mode::Fix
+        } else if self.add_ignores.is_some() {
+            Mode::AddIgnores
         } else if self.write_baseline.is_some() {
             Mode::Baseline
         } else if self.statistics {
@@ -177,9 +191,18 @@ impl Args {
                 (None, true) => Source::None,
                 (None, false) => Source::Nearest,
             },
-            without_baseline: self.write_baseline.is_some(),
+            without_baseline: self.write_baseline.is_some() || self.add_ignores.is_some(),
         }
     }
+}
+
+fn parse_reason(text: &str) -> Result<String, String> {
+    let reason = text.trim();
+    // It is the end of a comment, which a backslash would continue in the next line.
+    if reason.is_empty() || reason.contains(char::is_control) || reason.ends_with('\\') {
+        return Err("the reason must be one line of text, and must not end with `\\`".to_owned());
+    }
+    Ok(reason.to_owned())
 }
 
 pub(super) fn parse_version(text: &str) -> Result<Version, String> {

@@ -2,21 +2,27 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 
 use hipward_analyzer::output::{FileReport, Format};
-use hipward_analyzer::{Applicability, Report, analyze, fix_all, unified_diff};
+use hipward_analyzer::{
+    Applicability, Language, Report, add_ignores, analyze, fix_all, unified_diff,
+};
 
 use super::args::Mode;
 use super::discovery::{Found, plain};
 use crate::atomic_write::replace;
 use crate::config::{Baselines, Entry};
+use crate::text_encoding::{Decoded, Encoding, decode};
 
 /// Checks files with the same settings.
 pub(super) struct FileChecker<'j> {
     pub(super) mode: Mode,
     /// The least safe applicability of fixes to apply.
     pub(super) fixes: Applicability,
-    pub(super) stdin: Option<&'j str>,
+    pub(super) stdin: Option<&'j [u8]>,
+    /// The reason in the comments of [`Mode::AddIgnores`].
+    pub(super) reason: &'j str,
     pub(super) baselines: &'j Baselines,
     pub(super) format: Box<dyn Format>,
 }
@@ -26,12 +32,14 @@ pub(super) struct FileChecker<'j> {
 pub(super) struct CheckedFile {
     /// The path as it is shown.
     pub(super) path: String,
-    /// Text for standard output.
-    pub(super) text: String,
+    /// The part for standard output: text, or a fixed source in its own encoding.
+    pub(super) text: Vec<u8>,
     /// The findings that are not in the baseline. None if the file could not be read.
     pub(super) report: Option<Report>,
     /// The number of findings in the baseline.
     pub(super) known: usize,
+    /// The number of findings that got a suppression comment.
+    pub(super) ignored: usize,
     /// Entries for a new baseline.
     pub(super) entries: Vec<Entry>,
     pub(super) complaints: Vec<String>,
@@ -46,7 +54,11 @@ impl FileChecker<'_> {
             path: shown.clone(),
             ..CheckedFile::default()
         };
-        let (mut source, encoding) = match self.read(found) {
+        let Decoded {
+            text: mut source,
+            encoding,
+            note,
+        } = match self.read(found) {
             Ok(read) => read,
             // Removed since its folder was read, such as a temporary file of an editor or a build.
             Err(error) if error.kind() == ErrorKind::NotFound && !found.is_given => return judged,
@@ -56,25 +68,40 @@ impl FileChecker<'_> {
                 return judged;
             }
         };
-        // A fix would write the replacement characters.
-        let is_text = encoding.is_none();
-        if let Some(encoding) = encoding {
-            judged.notes.push(format!("{shown}: {encoding}"));
+        if let Some(note) = note {
+            judged.notes.push(format!("{shown}: {note}"));
         }
         let options = found.project.options(&found.name, None);
-        if is_text && matches!(self.mode, Mode::Fix | Mode::Filter | Mode::Diff) {
-            let fixed = fix_all(&source, &options, self.fixes).source;
-            if self.mode == Mode::Diff {
-                judged.text = unified_diff(&shown, &source, &fixed);
-            } else if found.is_stdin() {
-                judged.text.clone_from(&fixed);
-            } else if fixed != source
-                && let Err(error) = replace(&found.path, &fixed)
-            {
-                let complaint = format!("{shown}: could not be written: {error}");
-                judged.complaints.push(complaint);
+        let changed = match self.mode {
+            // A change would write the replacement characters.
+            _ if encoding == Encoding::Lossy => None,
+            Mode::Fix | Mode::Filter | Mode::Diff => {
+                Some(fix_all(&source, &options, self.fixes).source)
             }
-            source = fixed;
+            Mode::AddIgnores => {
+                let with_comments = add_ignores(&source, &options, self.reason);
+                judged.ignored = with_comments.added;
+                Some(with_comments.source)
+            }
+            Mode::Report | Mode::Statistics | Mode::Baseline => None,
+        };
+        if let Some(changed) = changed {
+            match encoding.encode(&changed, &source) {
+                Some(bytes) => {
+                    self.write_changed(found, &source, &changed, encoding, &bytes, &mut judged);
+                    source = changed;
+                }
+                None => {
+                    let complaint = format!(
+                        "{shown}: not changed: the result has characters that the file's encoding may not have"
+                    );
+                    judged.complaints.push(complaint);
+                    judged.ignored = 0;
+                }
+            }
+        }
+        if self.mode == Mode::Filter && judged.text.is_empty() {
+            judged.text = self.stdin.unwrap_or_default().to_vec();
         }
         let mut report = analyze(&source, &options);
         if let Some(path) = &found.project.baseline {
@@ -85,25 +112,47 @@ impl FileChecker<'_> {
         }
         match self.mode {
             Mode::Baseline => judged.entries = Entry::all(&found.name, &source, &report),
-            Mode::Report | Mode::Fix => judged.text = self.write(&shown, &source, &report),
+            Mode::Report | Mode::Fix | Mode::AddIgnores => {
+                judged.text = self.write(&shown, &source, &report).into_bytes();
+            }
             Mode::Filter | Mode::Diff | Mode::Statistics => {}
         }
         judged.report = Some(report);
         judged
     }
 
-    /// The text of a file, and a note if its encoding is not UTF-8.
-    fn read(&self, found: &Found) -> io::Result<(String, Option<String>)> {
-        if found.is_stdin() {
-            return Ok((self.stdin.unwrap_or_default().to_owned(), None));
+    /// Writes a changed source to its file or to standard output, or the difference as a patch.
+    fn write_changed(
+        &self,
+        found: &Found,
+        source: &str,
+        changed: &str,
+        encoding: Encoding,
+        bytes: &[u8],
+        judged: &mut CheckedFile,
+    ) {
+        if self.mode == Mode::Diff {
+            let patch = unified_diff(&judged.path, source, changed);
+            judged.text = encoding.encode_patch(&patch, source);
+        } else if found.is_stdin() {
+            judged.text = bytes.to_vec();
+        } else if changed != source
+            && let Err(error) = replace(&found.path, bytes)
+        {
+            let complaint = format!("{}: could not be written: {error}", judged.path);
+            judged.complaints.push(complaint);
+            judged.ignored = 0;
         }
-        Ok(match String::from_utf8(fs::read(&found.path)?) {
-            Ok(text) => (text, None),
-            Err(error) => {
-                let (text, note) = decoded(error.as_bytes());
-                (text, Some(note))
-            }
-        })
+    }
+
+    /// The text of a file or of standard input.
+    fn read(&self, found: &Found) -> io::Result<Decoded> {
+        let bytes = if found.is_stdin() {
+            self.stdin.unwrap_or_default().to_vec()
+        } else {
+            fs::read(&found.path)?
+        };
+        Ok(decode(bytes, is_python(&found.name)))
     }
 
     fn write(&self, path: &str, source: &str, report: &Report) -> String {
@@ -115,28 +164,8 @@ impl FileChecker<'_> {
     }
 }
 
-/// The text of a file that is not UTF-8, and the note about it. UTF-16 is decoded if it begins with a byte order mark; in
-/// other encodings, characters outside ASCII are replaced.
-fn decoded(bytes: &[u8]) -> (String, String) {
-    let unit: fn([u8; 2]) -> u16 = match bytes {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => {
-            let good = match std::str::from_utf8(bytes) {
-                Ok(_) => bytes.len(),
-                Err(error) => error.valid_up_to(),
-            };
-            let line = 1 + bytes[..good].iter().filter(|byte| **byte == b'\n').count();
-            let note = format!(
-                "not UTF-8 text (line {line}); checked with replacement characters, and not changed by fixes"
-            );
-            return (String::from_utf8_lossy(bytes).into_owned(), note);
-        }
-    };
-    let units: Vec<u16> = bytes[2..]
-        .chunks_exact(2)
-        .map(|pair| unit([pair[0], pair[1]]))
-        .collect();
-    let note = "UTF-16 text; checked, and not changed by fixes".to_owned();
-    (String::from_utf16_lossy(&units), note)
+/// Whether a file is Python, by its name. Standard input without a name may be.
+fn is_python(name: &Path) -> bool {
+    let language = Language::of_path(&name.to_string_lossy());
+    language.is_none_or(|language| language == Language::Python)
 }

@@ -64,7 +64,7 @@ struct Check {
     mode: Mode,
     projects: Projects,
     /// The content of standard input, which can be read only once.
-    stdin: Option<String>,
+    stdin: Option<Vec<u8>>,
 }
 
 impl Check {
@@ -78,8 +78,8 @@ impl Check {
         }
         let mut stdin = None;
         if args.paths.iter().any(|path| path.as_os_str() == STDIN) {
-            let mut text = String::new();
-            io::Read::read_to_string(&mut io::stdin(), &mut text)
+            let mut text = Vec::new();
+            io::Read::read_to_end(&mut io::stdin(), &mut text)
                 .map_err(|error| format!("standard input: {error}"))?;
             stdin = Some(text);
         }
@@ -125,11 +125,13 @@ impl Check {
             mode: self.mode,
             fixes: self.args.applicability(),
             stdin: self.stdin.as_deref(),
+            reason: self.args.add_ignores.as_deref().unwrap_or_default(),
             baselines: &baselines,
             format: output::format(self.args.format, found),
         };
         let mut new_baseline = self.args.write_baseline.as_deref().map(NewBaseline::new);
         let mut statistics = Statistics::default();
+        let mut ignored = 0;
         let mut out = Output::new(&*judge.format, self.mode);
         let bar = progress::bar(found.len() as u64, self.args.quiet);
         out.begin();
@@ -152,6 +154,7 @@ impl Check {
                         survey.add(&judged.path, report);
                     }
                     statistics.known += judged.known;
+                    ignored += judged.ignored;
                 }
                 if let Some(baseline) = &mut new_baseline {
                     baseline.add(judged.entries);
@@ -164,6 +167,9 @@ impl Check {
             return self.write_baseline(baseline, failed);
         }
         out.end(&statistics, self.args.format, survey.map(Survey::finish));
+        if self.mode == Mode::AddIgnores {
+            complain(&format!("comments suppress {ignored} findings now"));
+        }
         if let Some(error) = out.failure() {
             complain(&format!("could not print: {error}"));
             failed = true;

@@ -63,7 +63,7 @@ pub(super) struct Output<'f> {
 
 impl<'f> Output<'f> {
     pub(super) fn new(format: &'f dyn Format, mode: Mode) -> Self {
-        let is_report = matches!(mode, Mode::Report | Mode::Fix);
+        let is_report = matches!(mode, Mode::Report | Mode::Fix | Mode::AddIgnores);
         Output {
             format: if is_report { format } else { &Bare },
             mode,
@@ -76,17 +76,17 @@ impl<'f> Output<'f> {
 
     pub(super) fn begin(&mut self) {
         let begin = self.format.begin();
-        self.write(&begin);
+        self.write(begin.as_bytes());
     }
 
     /// Writes the part of a file.
-    pub(super) fn part(&mut self, text: &str) {
+    pub(super) fn part(&mut self, text: &[u8]) {
         if text.is_empty() {
             return;
         }
         self.has_text = true;
         let separator = std::mem::replace(&mut self.separator, self.format.separator());
-        self.write(separator);
+        self.write(separator.as_bytes());
         self.write(text);
     }
 
@@ -96,7 +96,9 @@ impl<'f> Output<'f> {
         match (self.mode, asked) {
             (Mode::Statistics, Asked::Json) => end = statistics.json(),
             (Mode::Statistics, _) => end = statistics.table(),
-            (Mode::Report | Mode::Fix, Asked::Text) => end = statistics.summary(),
+            (Mode::Report | Mode::Fix | Mode::AddIgnores, Asked::Text) => {
+                end = statistics.summary()
+            }
             _ => {}
         }
         if let (Mode::Report, Some(project)) = (self.mode, project) {
@@ -106,7 +108,7 @@ impl<'f> Output<'f> {
                 _ => {}
             }
         }
-        self.write(&end);
+        self.write(end.as_bytes());
     }
 
     /// Whether any file had output.
@@ -119,15 +121,12 @@ impl<'f> Output<'f> {
         self.failure.as_ref()
     }
 
-    fn write(&mut self, text: &str) {
+    fn write(&mut self, text: &[u8]) {
         if self.is_closed || text.is_empty() {
             return;
         }
         let mut stdout = io::stdout().lock();
-        if let Err(error) = stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush())
-        {
+        if let Err(error) = stdout.write_all(text).and_then(|()| stdout.flush()) {
             self.is_closed = true;
             // A closed pipe (`| head`) is not an error.
             if error.kind() != io::ErrorKind::BrokenPipe {

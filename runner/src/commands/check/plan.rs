@@ -96,6 +96,7 @@ fn plan(args: &Args) -> Result<bool, String> {
         mode: Mode::Statistics,
         fixes: Applicability::Safe,
         stdin: None,
+        reason: "",
         baselines: &baselines,
         format: output::format(Format::Json, &found),
     };

@@ -1,6 +1,7 @@
 //! HW9: CUDA C++.
 
 pub mod ballot_width;
+pub mod block_lanes;
 pub mod cooperative_groups;
 pub mod cuda_api;
 pub mod cuda_arch;
@@ -31,6 +32,7 @@ rules! {
     nvidia_library,
     cuda_arch,
     launch_bounds,
+    block_lanes,
     shared_memory,
     texture,
     dynamic_parallelism,

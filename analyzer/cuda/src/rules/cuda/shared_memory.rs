@@ -150,6 +150,11 @@ const DEPTH: u32 = 3;
 const MOST_TOKENS: usize = 12;
 const MOST_PLACES: usize = 1000;
 
+/// The value of an expression of numbers and names of numbers; `None` if a part is unknown.
+pub(super) fn constant(source: &Source<'_>, tokens: Tokens) -> Option<u64> {
+    sum(source, tokens, DEPTH)
+}
+
 /// A sum of products of numbers and names of numbers; `None` if a part is unknown.
 fn sum(source: &Source<'_>, tokens: Tokens, depth: u32) -> Option<u64> {
     if tokens.is_empty() || tokens.len() > MOST_TOKENS {
