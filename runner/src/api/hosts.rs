@@ -132,7 +132,8 @@ pub(super) async fn capabilities(app: &App) -> Capabilities {
     }
 }
 
-/// Why no host starts a queued job at present. None if one will, or if the database cannot be read.
+/// Why no host starts a queued job at present. None if one will, if the database cannot be read, or if other servers share it:
+/// their own devices are not known here.
 pub(super) async fn no_host_reason(app: &App, job: &str) -> Option<String> {
     let id = job.to_owned();
     let found = app.store.with(move |store| {
@@ -147,6 +148,9 @@ pub(super) async fn no_host_reason(app: &App, job: &str) -> Option<String> {
         });
     }
     let (required, device) = required?;
+    if app.store.is_shared() {
+        return None;
+    }
     let runner = app.runner.settled().await;
     if required.is_empty() && device.is_none() && !runner.devices().is_empty() {
         return None;
