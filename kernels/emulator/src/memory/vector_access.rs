@@ -538,18 +538,9 @@ impl Instruction {
     ) {
         let (mut outside, mut unwritten) = (0u64, 0u64);
         for lane in lanes(exec) {
-            let mut bytes = [0; 16];
-            let permitted = addresses.permitted[lane].min(part.bytes);
-            if permitted > 0 {
-                match environment
-                    .memory
-                    .read(addresses.address[lane], &mut bytes[..permitted])
-                {
-                    Read::Written => {}
-                    Read::Uninitialized => unwritten |= 1 << lane,
-                    Read::OutOfBounds => outside |= 1 << lane,
-                }
-            }
+            let (bytes, read) = read_lane(environment, addresses, lane, part.bytes);
+            outside |= u64::from(read == Read::OutOfBounds) << lane;
+            unwritten |= u64::from(read == Read::Uninitialized) << lane;
             if part.bytes >= 4 {
                 for (register, word) in (self.data..).zip(bytes[..part.bytes].chunks_exact(4)) {
                     wave.set_lane(
@@ -593,18 +584,9 @@ impl Instruction {
         };
         let start = wave.scalar(M0).wrapping_add(offset);
         for lane in lanes(exec) {
-            let mut bytes = [0; 16];
-            let permitted = addresses.permitted[lane].min(part.bytes);
-            if permitted > 0 {
-                match environment
-                    .memory
-                    .read(addresses.address[lane], &mut bytes[..permitted])
-                {
-                    Read::Written => {}
-                    Read::Uninitialized => unwritten |= 1 << lane,
-                    Read::OutOfBounds => outside |= 1 << lane,
-                }
-            }
+            let (bytes, read) = read_lane(environment, addresses, lane, part.bytes);
+            outside |= u64::from(read == Read::OutOfBounds) << lane;
+            unwritten |= u64::from(read == Read::Uninitialized) << lane;
             let to = start.wrapping_add((lane * part.bytes) as u32);
             let seen = environment.lds.write(to, &bytes[..part.bytes], wave.number);
             outside_lds |= u64::from(seen.out_of_bounds) << lane;
@@ -764,6 +746,24 @@ pub(super) fn place_half(half: Option<bool>, old: u32, value: u32) -> u32 {
         Some(false) => old & 0xffff_0000 | value & 0xffff,
         Some(true) => old & 0xffff | value << 16,
     }
+}
+
+/// The permitted bytes of a lane's access, at most `size`, and the result of reading them. Bytes that are not permitted are 0.
+fn read_lane(
+    environment: &mut Environment<'_>,
+    addresses: &Addresses,
+    lane: usize,
+    size: usize,
+) -> ([u8; 16], Read) {
+    let mut bytes = [0; 16];
+    let permitted = addresses.permitted[lane].min(size);
+    let read = match permitted {
+        0 => Read::Written,
+        _ => environment
+            .memory
+            .read(addresses.address[lane], &mut bytes[..permitted]),
+    };
+    (bytes, read)
 }
 
 #[allow(clippy::too_many_arguments, reason = "the parts of two messages")]
