@@ -21,6 +21,7 @@ mod shutdown;
 mod statistics;
 mod text_encoding;
 mod web;
+mod webhook;
 
 use clap::{Parser, Subcommand};
 use commands::{bench, build, check, doctor, explain, serve, try_exercise};

@@ -8,6 +8,7 @@ use crate::{
     },
     shutdown::{Shutdown, shutdown},
     web::live_pages::LivePages,
+    webhook::{Webhooks, deliver},
 };
 use std::{io, net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
@@ -36,6 +37,8 @@ pub(crate) struct Server {
     pub(crate) retention: Retention,
     /// What clients may occupy.
     pub(crate) limits: ClientLimits,
+    /// Sends the store's deliveries, if it has addresses for them.
+    pub(crate) webhooks: Option<Webhooks>,
 }
 
 impl Server {
@@ -58,6 +61,9 @@ impl Server {
             self.retention,
             shutdown.clone(),
         ));
+        if let Some(webhooks) = self.webhooks {
+            deliver(&self.store, &webhooks, &shutdown);
+        }
         tokio::spawn(verify(self.store.clone()));
         tokio::spawn(expire_leases(self.store.clone(), shutdown.clone()));
         let app = App {

@@ -81,6 +81,82 @@ fn job_runs_from_submission_to_verdict() {
 }
 
 #[test]
+fn labels_group_jobs_in_lists_and_over_time() {
+    let server = Server::start(&[]);
+    let submit = |title: &str, labels: Value| {
+        let request = json!({"code": MEASURES, "title": title, "labels": labels});
+        let (status, body) = server.post(&request);
+        assert_eq!(status, 202, "{body}");
+        let job: JobSummary = serde_json::from_str(&body).expect("a summary");
+        server.wait_for(&job.id, |job| job.state.is_final());
+        job
+    };
+    let first = submit("<b>First</b>", json!(["main", "llama/7b", "main"]));
+    assert_eq!(first.labels, ["main", "llama/7b"]);
+    let second = submit("Second", json!(["main"]));
+    let list = |query: &str| -> Vec<String> {
+        let request = agent().get(format!("{}/api/v1/jobs{query}", server.url));
+        let mut answer = server.authorized(request).call().expect("answers");
+        let body = answer.body_mut().read_to_string().expect("text");
+        let listed: Vec<Value> = serde_json::from_str(&body).unwrap_or_else(|_| panic!("{body}"));
+        let ids = listed
+            .iter()
+            .map(|job| job["id"].as_str().expect("an id").to_owned());
+        ids.collect()
+    };
+    assert_eq!(
+        list("?label=main&outcome=FASTER&device=cpu&mine=true"),
+        [&second.id, &first.id].map(String::clone)
+    );
+    assert_eq!(list("?label=llama/7b&state=done"), [first.id.as_str()]);
+    assert_eq!(list("?search=second%20twice"), Vec::<String>::new());
+    assert_eq!(list("?search=SECOND"), [second.id.as_str()]);
+
+    let page = |path: &str| {
+        let request = agent().get(format!("{}{path}", server.url));
+        let mut answer = server.authorized(request).call().expect("answers");
+        answer.body_mut().read_to_string().expect("text")
+    };
+    let filtered = page("/jobs/?search=second&state=&device=cpu&outcome=&label=");
+    assert!(filtered.contains(&second.id) && !filtered.contains(&first.id));
+    assert!(page("/jobs/?search=nothing").contains("No job matches."));
+    let history = page("/jobs/history/?label=main");
+    assert!(history.contains(&second.id) && history.contains(&first.id));
+    assert!(history.contains("class=\"plot\""), "{history}");
+    assert!(!history.contains("<b>First"), "titles are escaped");
+    // Others do not see titles and ids.
+    let (_, hidden) = server.get("/jobs/history/?label=main");
+    assert!(hidden.contains("needs the token") && !hidden.contains(&first.id));
+
+    for (labels, code) in [
+        (json!(["a b"]), "invalid-label"),
+        (json!([""]), "invalid-label"),
+        (
+            json!(["1", "2", "3", "4", "5", "6", "7", "8", "9"]),
+            "too-many-labels",
+        ),
+    ] {
+        let (status, body) = server.post(&json!({"code": MEASURES, "labels": labels}));
+        assert_eq!((status, problem(&body).code.as_str()), (400, code));
+    }
+    for query in ["?state=soon", "?outcome=faster", "?mine=yes"] {
+        let request = agent().get(format!("{}/api/v1/jobs{query}", server.url));
+        assert_eq!(
+            server.authorized(request).call().expect("answers").status(),
+            400,
+            "{query}"
+        );
+    }
+
+    let badge = format!("{}/api/v1/jobs/{}/badge.svg", server.url, first.id);
+    let mut badge = agent().get(badge).call().expect("answers");
+    assert_eq!(badge.headers()["content-type"], "image/svg+xml");
+    assert_eq!(badge.headers()["cache-control"], "public, max-age=3600");
+    let text = badge.body_mut().read_to_string().expect("text");
+    assert!(text.contains("2.00× faster"), "{text}");
+}
+
+#[test]
 fn queued_event_is_sent_immediately_while_the_device_is_busy() {
     let server = Server::start(&[]);
     let running = server.submit(WAITS).id;

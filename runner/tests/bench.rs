@@ -94,6 +94,61 @@ fn local_job_is_printed_in_each_format() {
 }
 
 #[test]
+fn earlier_result_is_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = folder.path().join("base.json");
+    let path = base.to_str().expect("UTF-8");
+    let (_, json, _) = run(MEASURES, &["--format", "json", "--quiet"]);
+    fs::write(&base, json).expect("a file");
+
+    let (code, text, _) = run(MEASURES, &["--compare", path]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(&format!("Compared with {path}:")), "{text}");
+    assert!(text.contains("cannot be told apart"), "{text}");
+
+    let slower = MEASURES.replace("('compile', 1.0)", "('compile', 1.5)");
+    let (code, text, _) = run(&slower, &["--compare", path, "--format", "markdown"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("| slower |"), "{text}");
+
+    fs::write(&base, "{}").expect("a file");
+    let (code, _, errors) = run(MEASURES, &["--compare", path]);
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("--format json"), "{errors}");
+}
+
+#[test]
+fn workflow_gets_annotations_and_a_summary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (base, summary) = (
+        folder.path().join("base.json"),
+        folder.path().join("summary"),
+    );
+    let (_, json, _) = run(MEASURES, &["--format", "json", "--quiet"]);
+    fs::write(&base, json).expect("a file");
+    let slower = MEASURES.replace("('compile', 1.0)", "('compile', 1.5)");
+    let base = base.to_str().expect("UTF-8");
+    let flags = ["--format", "github", "--compare", base, "--label", "main"];
+    let mut command = bench(folder.path(), &slower, &flags);
+    let output = command.env("GITHUB_STEP_SUMMARY", &summary).output();
+    let (code, text, errors) = exit_code_and_output(&output.expect("runs"));
+    assert_eq!(code, Some(1), "{text}{errors}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(
+        lines[0].starts_with("::notice file=") && lines[0].contains("::Variant compile is 1.3"),
+        "{text}"
+    );
+    assert!(
+        lines[1].starts_with("::error file=") && lines[1].contains("compile is slower::"),
+        "{text}"
+    );
+    let summary = fs::read_to_string(&summary).expect("a summary");
+    assert!(summary.starts_with("# snippet.py\n"), "{summary}");
+    assert!(summary.contains("## Compared with"), "{summary}");
+}
+
+#[test]
 fn exit_code_reflects_the_result() {
     let (code, text, _) = run(REJECTS, &[]);
     assert_eq!(code, Some(1), "{text}");

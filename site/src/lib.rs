@@ -50,12 +50,13 @@ mod sitemap;
 pub use content::{Content, ContentError, ContentErrors, Mistake, Ops, ReadingPath};
 #[cfg(feature = "ssr")]
 pub use job::{
-    benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,
+    JobComparison, benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table,
+    benchmark_text,
 };
 #[cfg(feature = "ssr")]
 pub use page::{
-    ApprovalPage, CONTENT_SECURITY_POLICY, JobPage, PageData, duration, render_content_errors,
-    render_page,
+    ApprovalPage, CONTENT_SECURITY_POLICY, HistorySubject, JobHistory, JobList, JobPage,
+    ListFilter, PageData, duration, render_content_errors, render_page,
 };
 #[cfg(feature = "ssr")]
 pub use search::{SEARCH_INDEX, SEARCH_TEXTS, Search, search};

@@ -99,6 +99,8 @@ pub enum Route {
     Approvals,
     /// `/jobs/compare/`; needs [`PageData::Compare`](crate::PageData::Compare).
     Compare,
+    /// `/jobs/history/`; needs [`PageData::History`](crate::PageData::History).
+    History,
     /// `/jobs/remote/`, for jobs of other runners; only on a site with such runners.
     RemoteJob,
     /// `/jobs/<id>/`; needs [`PageData::Job`](crate::PageData::Job).
@@ -143,6 +145,7 @@ impl Route {
             Route::Fleet => "/fleet/".to_owned(),
             Route::Approvals => "/jobs/approvals/".to_owned(),
             Route::Compare => "/jobs/compare/".to_owned(),
+            Route::History => "/jobs/history/".to_owned(),
             Route::RemoteJob => "/jobs/remote/".to_owned(),
             Route::Job(id) => format!("/jobs/{id}/"),
             Route::Rules => "/rules/".to_owned(),
@@ -298,6 +301,7 @@ impl Site {
             ["fleet"] => Some(Route::Fleet),
             ["jobs", "approvals"] => Some(Route::Approvals),
             ["jobs", "compare"] => Some(Route::Compare),
+            ["jobs", "history"] => Some(Route::History),
             ["jobs", "remote"] if !self.runners.is_empty() => Some(Route::RemoteJob),
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
             ["learn", path] => ReadingPath::from_slug(path)

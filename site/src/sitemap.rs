@@ -40,6 +40,7 @@ impl Site {
             route,
             Route::Approvals
                 | Route::Compare
+                | Route::History
                 | Route::Fleet
                 | Route::Job(_)
                 | Route::Jobs

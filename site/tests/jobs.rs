@@ -48,6 +48,7 @@ fn page(bodies: Vec<EventBody>) -> JobPage {
             attempt: 1,
             created_at: "2026-11-21T16:00:00Z".into(),
             variants: variants().into_iter().map(|variant| variant.id).collect(),
+            labels: vec!["main".into()],
             code_sha256: "00".repeat(32),
             last_seq: view.last_seq,
             position: None,

@@ -59,7 +59,16 @@ test('the list shows the jobs of this browser and of the runner, and compares wh
   const all = page.getByRole('region', { name: 'All jobs' });
   await own.getByRole('link', { name: 'narrow' }).waitFor();
   assert.equal(await own.getByRole('link', { name: 'wide' }).count(), 0, 'it was not opened here');
-  assert.deepEqual(await all.getByRole('link').allInnerTexts(), ['wide', 'narrow']);
+  assert.deepEqual(await all.getByRole('link', { name: /^(wide|narrow)$/ }).allInnerTexts(), ['wide', 'narrow']);
+  await page.getByLabel('Search', { exact: true }).fill('nar');
+  await page.getByLabel('State').selectOption('done');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByRole('link', { name: 'Show all' }).waitFor();
+  assert.deepEqual(await all.getByRole('link', { name: /^(wide|narrow)$/ }).allInnerTexts(), ['narrow']);
+  await page.getByLabel('State').selectOption('failed');
+  await page.getByLabel('Search', { exact: true }).press('Enter');
+  await page.getByText('No job matches.').waitFor();
+  await page.getByRole('link', { name: 'Show all' }).click();
   await all.getByRole('checkbox', { name: /narrow/ }).check();
   await all.getByRole('checkbox', { name: /wide/ }).check();
   await page.getByRole('button', { name: 'Compare' }).click();

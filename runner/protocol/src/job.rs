@@ -23,6 +23,10 @@ pub struct JobRequest {
     /// or the processor where there is no GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// Names that group jobs, such as the branch or the model. At most 8.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Label>, max_items = 8))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// Conditions on the host and the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub require: Option<Requirements>,
@@ -30,6 +34,13 @@ pub struct JobRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
 }
+
+/// A name that groups jobs: letters, digits and `._/@:+-`, beginning with a letter or digit.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[schema(value_type = String, max_length = 64, pattern = "^[0-9A-Za-z][0-9A-Za-z._/@:+-]*$", example = "main")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) struct Label(String);
 
 /// State of a job. `done`, `failed` and `cancelled` are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +88,9 @@ pub struct JobSummary {
     pub created_at: String,
     /// The requested variants.
     pub variants: Vec<VariantId>,
+    /// The labels of the request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// SHA-256 of the code, hexadecimal.
     pub code_sha256: String,
     /// Sequence number of the newest event.
@@ -124,4 +138,10 @@ pub struct ListedJob {
     /// The result in one sentence, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
+    /// The device that it was leased to last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// The name of the sender. Absent if the job was submitted without a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }

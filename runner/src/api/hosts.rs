@@ -104,6 +104,11 @@ impl Fleet {
         !self.hosts.is_empty()
     }
 
+    /// The number of hosts that have joined.
+    pub(super) fn host_count(&self) -> usize {
+        self.hosts.len()
+    }
+
     /// What this server and its hosts can run.
     pub(super) fn capabilities(self, runner: &Runner) -> Capabilities {
         let own = runner.capabilities();

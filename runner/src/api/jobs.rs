@@ -8,21 +8,24 @@ use super::{
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::{
-    CancelOutcome, NewJob, Refusal, RemoveOutcome, Role, Runner, Settings, StoreError, is_label,
+    CancelOutcome, JobFilter, NewJob, Refusal, RemoveOutcome, Role, Runner, Settings, StoreError,
+    is_label as is_host_label,
 };
 use axum::{
     Json,
     body::Body,
     extract::{Query, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use hipward_protocol::{
-    JobRequest, JobSummary, ListedJob, Priority, Problem, Requirements, Variant, VariantId,
+    JobRequest, JobState, JobSummary, ListedJob, Outcome, Priority, Problem, Requirements, Variant,
+    VariantId,
 };
-use serde::Deserialize;
+use hipward_site::{HistorySubject, JobHistory, JobList, ListFilter};
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -35,8 +38,10 @@ const MAX_ANONYMOUS: usize = 10;
 const MAX_LISTED: usize = 200;
 /// Maximum length of a title, characters.
 const TITLE_CHARACTERS: usize = 120;
-/// Maximum number of labels that a job requires.
+/// Maximum number of labels of a job, and of those that it requires of a host.
 const MAX_LABELS: usize = 8;
+/// Maximum length of a label, characters.
+const LABEL_CHARACTERS: usize = 64;
 /// Maximum size of a body. More than the largest snippet, because JSON may escape a byte as six.
 const BODY_BYTES: usize = 2 * 1024 * 1024;
 /// After this many bytes the connection is closed while the client is still sending.
@@ -106,13 +111,55 @@ pub(crate) async fn submit(
     Ok(response)
 }
 
-/// The number of jobs in a list.
-#[derive(Debug, Deserialize, IntoParams)]
+/// The jobs in a list: those that match every parameter.
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct ListLimit {
+pub(crate) struct ListQuery {
+    /// Words that must all be in the title, the result, a label, the id, the hash of the code, the device or the sender's name.
+    search: Option<String>,
+    /// The state.
+    #[param(value_type = JobState, required = false)]
+    state: Option<String>,
+    /// The device that the job was leased to last.
+    device: Option<String>,
+    /// The outcome of at least one variant.
+    #[param(value_type = Outcome, required = false)]
+    outcome: Option<String>,
+    /// One of the job's labels.
+    label: Option<String>,
+    /// `true`: only jobs that were submitted with the token of this request.
+    #[param(value_type = Option<bool>)]
+    mine: Option<String>,
     /// More than 200 means 200; without it, 50.
     #[param(value_type = Option<u64>)]
     limit: Option<String>,
+}
+
+impl ListQuery {
+    /// The filter. Fails with the reason if a value is unknown.
+    fn filter(&self, identity: &Identity) -> Result<JobFilter, String> {
+        let is_mine = match self.mine.as_deref() {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(other) => return Err(format!("mine={other:?} is neither true nor false.")),
+        };
+        Ok(JobFilter {
+            search: self.search.clone().unwrap_or_default(),
+            state: named("state", self.state.as_deref())?,
+            device: self.device.clone(),
+            outcome: named("outcome", self.outcome.as_deref())?,
+            label: self.label.clone(),
+            owner: is_mine.then(|| identity.name.clone()),
+            ..JobFilter::default()
+        })
+    }
+}
+
+/// The value of an enum with this name in the API.
+fn named<T: DeserializeOwned>(parameter: &str, name: Option<&str>) -> Result<Option<T>, String> {
+    name.map(|name| serde_json::from_value(name.into()))
+        .transpose()
+        .map_err(|error| format!("{parameter}: {error}."))
 }
 
 /// The newest jobs of all clients.
@@ -121,26 +168,27 @@ pub(crate) struct ListLimit {
 #[utoipa::path(
     get,
     path = "/api/v1/jobs",
-    params(ListLimit),
+    params(ListQuery),
     responses(ApiError, (status = 200, description = "The newest first.", body = Vec<ListedJob>)),
     security((), ("token" = []))
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     headers: HeaderMap,
-    query: Result<Query<ListLimit>, QueryRejection>,
+    query: Result<Query<ListQuery>, QueryRejection>,
 ) -> ApiResult<Json<Vec<ListedJob>>> {
-    app.access.authorize_reader(&headers, Role::Read).await?;
+    let identity = app.access.authorize_reader(&headers, Role::Read).await?;
     let invalid = |detail: String| {
         ApiError::bad_request(
             "invalid-query",
             "The query is invalid",
             detail,
-            "Send limit=50, a number up to 200.",
+            "Send for example search=softmax, state=done, outcome=FASTER, mine=true or limit=50.",
         )
     };
-    let Query(ListLimit { limit }) = query.map_err(|error| invalid(format!("{error}.")))?;
-    let limit = match limit {
+    let Query(query) = query.map_err(|error| invalid(format!("{error}.")))?;
+    let filter = query.filter(&identity).map_err(invalid)?;
+    let limit = match query.limit {
         None => 50,
         Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
             // Only a number that is too large cannot be parsed.
@@ -148,13 +196,86 @@ pub(crate) async fn list(
         }
         Some(other) => return Err(invalid(format!("{other:?} is not a number."))),
     };
-    Ok(Json(newest(&app, limit).await?))
+    let limit = limit.min(MAX_LISTED);
+    let list = app.store.with(move |store| store.list(&filter, limit));
+    Ok(Json(list.await?))
 }
 
-/// Up to `limit` of the newest jobs.
-pub(super) async fn newest(app: &App, limit: usize) -> Result<Vec<ListedJob>, StoreError> {
-    let limit = limit.min(MAX_LISTED);
-    app.store.with(move |store| store.newest(limit)).await
+/// The list of jobs for its page, filtered by the query of the page's address. A form also sends its empty fields, and an unknown
+/// value of an address is ignored.
+pub(super) async fn for_page(
+    app: &App,
+    identity: &Identity,
+    uri: &Uri,
+) -> Result<JobList, StoreError> {
+    let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
+    let query = query.map_or_else(|_| Vec::new(), |Query(query)| query);
+    let value = |name: &str| {
+        let found = query.iter().find(|(key, _)| key == name);
+        found
+            .map(|(_, value)| value.trim().to_owned())
+            .filter(|value| !value.is_empty())
+    };
+    let filter = ListFilter {
+        search: value("search").unwrap_or_default(),
+        state: named("state", value("state").as_deref()).unwrap_or_default(),
+        device: value("device"),
+        outcome: named("outcome", value("outcome").as_deref()).unwrap_or_default(),
+        label: value("label"),
+        is_mine: value("mine").is_some(),
+    };
+    let condition = JobFilter {
+        search: filter.search.clone(),
+        state: filter.state,
+        device: filter.device.clone(),
+        outcome: filter.outcome,
+        label: filter.label.clone(),
+        owner: filter.is_mine.then(|| identity.name.clone()),
+        ..JobFilter::default()
+    };
+    app.store
+        .with(move |store| {
+            Ok(JobList {
+                jobs: store.list(&condition, MAX_LISTED)?,
+                devices: store.used_devices()?,
+                filter,
+            })
+        })
+        .await
+}
+
+/// The results of one program over time, for their page: `?code=`, `?title=` or `?label=`.
+pub(super) async fn history(app: &App, uri: &Uri) -> Result<JobHistory, StoreError> {
+    let query = Query::<HistoryOf>::try_from_uri(uri);
+    let of = query.map_or_else(|_| HistoryOf::default(), |Query(of)| of);
+    let subject = [
+        of.title.clone().map(HistorySubject::Title),
+        of.label.clone().map(HistorySubject::Label),
+        of.code.clone().map(HistorySubject::Code),
+    ];
+    let Some(subject) = subject.into_iter().flatten().next() else {
+        return Ok(JobHistory::default());
+    };
+    let filter = JobFilter {
+        title: of.title,
+        label: of.label,
+        code_sha256: of.code,
+        ..JobFilter::default()
+    };
+    let runs = app.store.with(move |store| store.history(&filter)).await?;
+    let runs = runs.into_iter().map(|run| (run.job, run.view));
+    Ok(JobHistory {
+        subject: Some(subject),
+        runs: runs.collect(),
+    })
+}
+
+/// The query of the page of a history.
+#[derive(Debug, Default, Deserialize)]
+struct HistoryOf {
+    code: Option<String>,
+    title: Option<String>,
+    label: Option<String>,
 }
 
 /// The state of a job.
@@ -263,6 +384,8 @@ struct Submitted {
     variants: Vec<String>,
     #[serde(default)]
     device: Option<String>,
+    #[serde(default)]
+    labels: Vec<String>,
     #[serde(default)]
     require: Option<Requirements>,
     #[serde(default)]
@@ -399,6 +522,7 @@ fn parse(fleet: &Fleet, can_run: bool, headers: &HeaderMap, body: &[u8]) -> ApiR
             "Choose a shorter one.",
         ));
     }
+    let labels = labels(submitted.labels)?;
     let variants = variants(&submitted.variants, &fleet.variants)?;
     if let Some(wanted) = &submitted.device
         && can_run
@@ -427,11 +551,54 @@ fn parse(fleet: &Fleet, can_run: bool, headers: &HeaderMap, body: &[u8]) -> ApiR
         title: submitted.title.filter(|title| !title.trim().is_empty()),
         variants,
         device: submitted.device,
+        labels,
         owner: None,
         needs_approval: false,
         require,
         priority: submitted.priority.unwrap_or_default(),
     })
+}
+
+/// The labels, each once.
+fn labels(names: Vec<String>) -> ApiResult<Vec<String>> {
+    let mut labels = Vec::new();
+    for name in names {
+        if !is_label(&name) {
+            return Err(ApiError::bad_request(
+                "invalid-label",
+                "A label is invalid",
+                format!("{name:?} is not a label."),
+                &format!(
+                    "A label has up to {LABEL_CHARACTERS} letters, digits and ._/@:+- and begins with a letter or digit."
+                ),
+            ));
+        }
+        if !labels.contains(&name) {
+            labels.push(name);
+        }
+    }
+    if labels.len() > MAX_LABELS {
+        return Err(ApiError::bad_request(
+            "too-many-labels",
+            "There are too many labels",
+            format!(
+                "The job has {} labels; {MAX_LABELS} are allowed.",
+                labels.len()
+            ),
+            "Send fewer labels.",
+        ));
+    }
+    Ok(labels)
+}
+
+/// The same rule as the schema of `Label` in hipward-protocol.
+fn is_label(name: &str) -> bool {
+    let others = "._/@:+-";
+    name.len() <= LABEL_CHARACTERS
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || others.contains(c))
 }
 
 /// Checks that the values of requirements can be compared with a host's.
@@ -464,7 +631,7 @@ fn check_requirements(require: &Requirements) -> ApiResult<()> {
             return invalid(name, version);
         }
     }
-    if let Some(label) = require.labels.iter().find(|label| !is_label(label)) {
+    if let Some(label) = require.labels.iter().find(|label| !is_host_label(label)) {
         return invalid("labels", label);
     }
     if require.labels.len() > MAX_LABELS {

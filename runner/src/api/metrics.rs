@@ -2,6 +2,7 @@
 
 use super::{
     App,
+    hosts::Fleet,
     problem::{ApiError, ApiResult},
 };
 use axum::{
@@ -123,13 +124,15 @@ impl Exposition {
     responses(ApiError, (status = 200, description = "The metrics.", content_type = "text/plain", body = String))
 )]
 pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
-    let (counts, queue, bytes) = app
+    let (counts, queue, bytes, leased, webhooks) = app
         .store
         .with(|store| {
             Ok::<_, crate::jobs::StoreError>((
                 store.counts()?,
                 store.queue_metrics()?,
                 store.live_bytes()?,
+                store.leased_devices()?,
+                store.open_deliveries()?,
             ))
         })
         .await?;
@@ -186,10 +189,16 @@ pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
         "gauge",
         "Whether a job holds the device.",
     );
-    for device in runner.devices() {
-        let busy = u8::from(device.current_job.is_some());
+    let fleet = Fleet::now(&app, &runner).await?;
+    for device in &fleet.devices {
+        // Devices of other hosts report their job with a delay.
+        let busy = u8::from(device.current_job.is_some() || leased.contains(&device.id));
         text.value(&format!("{{device=\"{}\"}}", device.id), busy);
     }
+    let help = "Other hosts that have joined and reported within a minute.";
+    text.single("hipward_hosts", "gauge", help, fleet.host_count());
+    let help = "Webhook requests that the receiver has not confirmed yet.";
+    text.single("hipward_webhooks_waiting", "gauge", help, webhooks);
     let help = "Devices whose scheduler has failed.";
     text.single(
         "hipward_devices_lost",

@@ -3,6 +3,7 @@
 
 mod access_control;
 mod approvals;
+mod badge;
 mod capabilities;
 mod compile;
 mod compile_schema;
@@ -124,6 +125,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(events::stream))
         .routes(routes!(report::json))
         .routes(routes!(report::markdown))
+        .routes(routes!(badge::badge))
         .routes(routes!(rules::list))
         .routes(routes!(compile::compile))
         .routes(routes!(exercises::judge))

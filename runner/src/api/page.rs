@@ -33,7 +33,8 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
         && !pages.is_remote_job(path)
     {
         return match job.split_once('/') {
-            None if job.is_empty() => jobs_page(&app, request.headers()).await,
+            None if job.is_empty() => jobs_page(&app, request.headers(), request.uri()).await,
+            Some(("history", "")) => history_page(&app, request.headers(), request.uri()).await,
             Some(("approvals", "")) => approvals_page(&app, request.headers()).await,
             Some(("compare", "")) => compare_page(&app, request.uri()).await,
             Some((id, "")) => job_page(&app, id.to_owned()).await,
@@ -142,15 +143,29 @@ fn search_file(json: String) -> Response {
 }
 
 /// The list of jobs. Those of others are in it only for requests that may see them.
-async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
-    let jobs = match app.access.authorize_reader(headers, Role::Read).await {
-        Ok(_) => match jobs::newest(app, usize::MAX).await {
+async fn jobs_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
+    let reader = app.access.authorize_reader(headers, Role::Read);
+    let jobs = match reader.await {
+        Ok(identity) => match jobs::for_page(app, &identity, uri).await {
             Ok(jobs) => Some(jobs),
             Err(error) => return ApiError::from(error).into_response(),
         },
         Err(_) => None,
     };
     render(app, |pages| pages.jobs(jobs)).await
+}
+
+/// The results of one program over time. Only requests that may see the jobs of others get them.
+async fn history_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
+    let reader = app.access.authorize_reader(headers, Role::Read);
+    let history = match reader.await {
+        Ok(_) => match jobs::history(app, uri).await {
+            Ok(history) => Some(history),
+            Err(error) => return ApiError::from(error).into_response(),
+        },
+        Err(_) => None,
+    };
+    render(app, |pages| pages.history(history)).await
 }
 
 /// The hosts, for requests that may see the jobs of others.

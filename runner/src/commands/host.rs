@@ -55,9 +55,6 @@ pub(crate) struct RunnerArgs {
     /// Limit of the sampling time per variant, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
     time_cap: Duration,
-    /// Label of this host, which jobs can require; may be repeated
-    #[arg(long, value_name = "LABEL", hide_short_help = true, value_parser = label)]
-    label: Vec<String>,
     /// Isolation level below which no job runs: limits, syscalls or files [default: files where others can send code, else
     /// limits]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
@@ -68,6 +65,14 @@ pub(crate) struct RunnerArgs {
     /// Use no seccomp filter: simulates other kernels in tests
     #[arg(long, hide = true)]
     no_seccomp: bool,
+}
+
+/// The labels of a host that runs the jobs of others. `hipward bench` has labels of jobs instead.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct LabelArgs {
+    /// Label of this host, which jobs can require; may be repeated
+    #[arg(long, value_name = "LABEL", hide_short_help = true, value_parser = label)]
+    pub(crate) label: Vec<String>,
 }
 
 /// Who can send code to the runner.
@@ -124,7 +129,7 @@ impl RunnerArgs {
                 device_time_per_day: None,
             },
             running_limit: None,
-            labels: self.label,
+            labels: Vec::new(),
             minimum_isolation: self.minimum_isolation.map_or(default_isolation, Into::into),
             minimum_isolation_for_others: self
                 .minimum_isolation

@@ -3,7 +3,7 @@
 use super::{
     data::DataArgs,
     database::DatabaseArgs,
-    host::{HostArgs, Senders, age, bytes, seconds},
+    host::{HostArgs, LabelArgs, Senders, age, bytes, seconds},
     public_args::PublicArgs,
     service,
     token::TokenArgs,
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     api::{AccessConfig, ProxyAuth},
     connections::ClientLimits,
-    jobs::{LocalRunner, Retention, Runner, Store, lock_data_folder, random_id},
+    jobs::{LocalRunner, Retention, Runner, Settings, Store, lock_data_folder, random_id},
     server::{Server, listen},
     shutdown::Interrupts,
     web::{
@@ -19,6 +19,7 @@ use crate::{
         live_pages::LivePages,
         pages::{Pages, SiteOptions},
     },
+    webhook::{self, Webhooks},
 };
 use axum::http::{HeaderName, header};
 use hipward_site::OWN_RUNNER;
@@ -83,6 +84,12 @@ pub(crate) struct Args {
     /// Delete the oldest jobs when all of them take more space, such as 20GiB [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     retention_size: Option<u64>,
+    /// Send a request to this address when a job has ended, signed with --webhook-secret; may be repeated
+    #[arg(long, value_name = "URL", requires = "webhook_secret", value_parser = webhook::address)]
+    webhook: Vec<String>,
+    /// File with the secret that signs the requests to --webhook
+    #[arg(long, value_name = "FILE", requires = "webhook")]
+    webhook_secret: Option<PathBuf>,
     /// Maximum number of open connections
     #[arg(
         long,
@@ -100,6 +107,8 @@ pub(crate) struct Args {
     database: DatabaseArgs,
     #[command(flatten)]
     host: HostArgs,
+    #[command(flatten)]
+    labels: LabelArgs,
 }
 
 /// Serves until it is stopped.
@@ -135,7 +144,10 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         Senders::Others
     };
     let data = args.data.folder()?;
-    let settings = args.host.settings(data, senders)?;
+    let settings = Settings {
+        labels: args.labels.label,
+        ..args.host.settings(data, senders)?
+    };
     let mut runners = args.runner;
     if !runners.is_empty() {
         runners.insert(0, OWN_RUNNER.to_owned());
@@ -166,6 +178,12 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         None => Store::open(&folder),
     });
     let store = opened.await??;
+    let webhooks = args
+        .webhook_secret
+        .as_deref()
+        .map(Webhooks::with_secret_file)
+        .transpose()?;
+    store.set_webhooks(args.webhook);
     if let Some(limit) = settings.running_limit {
         store.limit_running(limit);
     }
@@ -220,6 +238,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             connections: args.max_connections,
             request_timeout: args.request_timeout,
         },
+        webhooks,
     };
     server.run(listener, stop_requested).await?;
     Ok(())

@@ -1,7 +1,7 @@
 //! `hipward worker`: runs jobs of a server elsewhere on the devices of this host. It needs no open port and no database.
 
 use super::{
-    host::{RunnerArgs, Senders, age},
+    host::{LabelArgs, RunnerArgs, Senders, age},
     service,
     temporary_folder::TemporaryFolder,
     token::TokenArgs,
@@ -9,7 +9,7 @@ use super::{
 use crate::{
     http_client::server_address,
     isolation::Host,
-    jobs::{RemoteSource, ReportError, Runner, machine_name, run_jobs},
+    jobs::{RemoteSource, ReportError, Runner, Settings, machine_name, run_jobs},
     shutdown::{Interrupts, Shutdown, shutdown},
 };
 use std::{
@@ -44,6 +44,8 @@ pub(crate) struct Args {
     idle_exit: Option<Duration>,
     #[command(flatten)]
     runner: RunnerArgs,
+    #[command(flatten)]
+    labels: LabelArgs,
 }
 
 /// Runs jobs until it is stopped.
@@ -57,9 +59,12 @@ async fn work(args: Args) -> Result<(), Box<dyn Error>> {
     let token = args.token.read()?;
     let name = args.name.unwrap_or_else(machine_name);
     let folder = TemporaryFolder::new()?;
-    let settings = args
-        .runner
-        .settings(folder.path().to_owned(), Senders::Others)?;
+    let settings = Settings {
+        labels: args.labels.label,
+        ..args
+            .runner
+            .settings(folder.path().to_owned(), Senders::Others)?
+    };
     let host = Host::detect(settings.mechanisms);
     let mut interrupts = Interrupts::listen()?;
     let mut runner = tokio::select! {

@@ -42,7 +42,8 @@ pub(crate) use runner::{Refusal, Runner, Settings};
 pub(crate) use scheduler::{run_jobs, schedule};
 pub(crate) use startup::LocalRunner;
 pub(crate) use store::{
-    ApprovalOutcome, CancelOutcome, Lease, NewJob, Pending, QueueLimits, RemoveOutcome, Retention,
-    Role, RunningJob, Store, StoreError, back_up, cookie_value, lock_data_folder, restore,
+    ApprovalOutcome, CancelOutcome, Delivery, JobFilter, Lease, NewJob, Pending, QueueLimits,
+    RemoveOutcome, Retention, Role, RunningJob, Store, StoreError, back_up, cookie_value,
+    lock_data_folder, restore,
 };
 pub(crate) use work_source::LEASE_TIME;

@@ -7,10 +7,10 @@ use crate::{
     jobs::Pending,
 };
 use hipward_analyzer::output::REPORT_SCHEMA;
-use hipward_protocol::{Capabilities, Fleet, JobSummary, JobView, ListedJob};
+use hipward_protocol::{Capabilities, Fleet, JobSummary, JobView};
 use hipward_site::{
-    ApprovalPage, Assets, AssetsError, Content, ContentError, ContentErrors, JobPage, Ops,
-    PageData, PublicSite, Route, Search, Site, TEAM_RULES, benchmark_markdown,
+    ApprovalPage, Assets, AssetsError, Content, ContentError, ContentErrors, JobHistory, JobList,
+    JobPage, Ops, PageData, PublicSite, Route, Search, Site, TEAM_RULES, benchmark_markdown,
     render_content_errors, render_page, search,
 };
 use ignore::WalkBuilder;
@@ -263,9 +263,12 @@ impl Pages {
     /// The canonical path of the page at a path, if it is not a job's page.
     pub(crate) fn canonical_path(&self, path: &str) -> Option<String> {
         match self.site.resolve(path)? {
-            Route::Approvals | Route::Compare | Route::Fleet | Route::Job(_) | Route::NotFound => {
-                None
-            }
+            Route::Approvals
+            | Route::Compare
+            | Route::Fleet
+            | Route::History
+            | Route::Job(_)
+            | Route::NotFound => None,
             route => Some(route.path()),
         }
     }
@@ -309,8 +312,13 @@ impl Pages {
     }
 
     /// The list of jobs. `jobs` is None for a request that may not see the jobs of others.
-    pub(crate) fn jobs(&self, jobs: Option<Vec<ListedJob>>) -> String {
+    pub(crate) fn jobs(&self, jobs: Option<JobList>) -> String {
         render_page(&self.site, &Route::Jobs, &PageData::Jobs(jobs))
+    }
+
+    /// The results of one program over time. `history` is None for a request that may not see the jobs of others.
+    pub(crate) fn history(&self, history: Option<JobHistory>) -> String {
+        render_page(&self.site, &Route::History, &PageData::History(history))
     }
 
     /// The jobs that wait for approval. `pending` is None for a request that may not see them.

@@ -1,6 +1,8 @@
 //! A benchmark job as it is shown to people: one set of texts and components for the server's page, the live island, the
 //! Markdown report and the terminal.
 
+#[cfg(feature = "ssr")]
+mod comparison;
 mod conditions;
 mod included_steps;
 mod live;
@@ -15,6 +17,8 @@ mod text;
 mod view;
 
 #[cfg(feature = "ssr")]
+pub use comparison::JobComparison;
+#[cfg(feature = "ssr")]
 pub(crate) use live::{DOWNLOADS, JobLive, RemoteJob, Served};
 #[cfg(feature = "ssr")]
 pub use markdown::benchmark_markdown;
@@ -22,7 +26,8 @@ pub use markdown::benchmark_markdown;
 pub use text::{benchmark_line, benchmark_sentence, benchmark_table, benchmark_text};
 #[cfg(feature = "ssr")]
 pub(crate) use {
-    conditions::{conditions, level as isolation_level},
+    comparison::{OTHER_HOST, differing, has_decisive, measured_variants, ratio, stats},
+    conditions::level as isolation_level,
     status::state_word,
     view::JobResult,
 };

@@ -147,6 +147,7 @@ fn scripts(route: &Route) -> &'static [&'static str] {
         | Route::Jobs
         | Route::Approvals
         | Route::Compare
+        | Route::History
         | Route::RemoteJob
         | Route::Job(_) => &["boot.js", "interactive.js"],
         _ => &["boot.js"],
@@ -215,6 +216,7 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
                     | Route::Approvals
                     | Route::Fleet
                     | Route::Compare
+                    | Route::History
                     | Route::RemoteJob
                     | Route::Job(_)
             ),

@@ -1,7 +1,7 @@
 //! A job's page: its result, how to download it, and the code.
 
 use super::frame::Page;
-use super::{JobPage, blocks};
+use super::{HistorySubject, JobPage, blocks, job_history};
 use crate::content::document::code_figure;
 use crate::content::highlight::highlight;
 use crate::job::{DOWNLOADS, JobLive, JobResult, Served, state_word};
@@ -48,6 +48,24 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
             </a>
         </span>
     };
+    let labels = job_history::label_links(site, &summary.labels);
+    let named = summary.title.clone().map(HistorySubject::Title);
+    let subjects = [
+        (named, "with this title"),
+        (
+            Some(HistorySubject::Code(summary.code_sha256.clone())),
+            "of this code",
+        ),
+    ];
+    let history: Vec<AnyView> = subjects
+        .into_iter()
+        .filter_map(|(subject, text)| Some((job_history::address(site, &subject?), text)))
+        .enumerate()
+        .map(|(at, (address, text))| {
+            let separator = if at > 0 { ", " } else { "" };
+            view! { {separator}<a href=address>{text}</a> }.into_any()
+        })
+        .collect();
     let main = view! {
         <h1 data-job=summary.id.clone() data-title=title.clone()>{title.clone()}</h1>
         <div>{result}</div>
@@ -69,6 +87,9 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
                     <dt>"Submitted"</dt>
                     <dd><time datetime=summary.created_at.clone()>{minute(&summary.created_at)}</time></dd>
                 </div>
+                {(!labels.is_empty()).then(|| view! { <div><dt>"Labels"</dt><dd>{labels}</dd></div> })}
+                <div><dt>"Badge"</dt><dd><a href=format!("{api}/badge.svg")>"badge.svg"</a></dd></div>
+                <div><dt>"Results over time"</dt><dd>{history}</dd></div>
                 {is_named.then(|| view! { <div><dt>"Variants"</dt><dd>{requested}</dd></div> })}
             </dl>
         </section>

@@ -4,13 +4,12 @@ use super::JobPage;
 use super::frame::Page;
 use super::job::minute;
 use crate::format::{fixed, number};
-use crate::job::{conditions, state_word};
+use crate::job::{
+    OTHER_HOST, differing, has_decisive, measured_variants, ratio, state_word, stats,
+};
 use crate::{Route, Site};
-use hipward_protocol::{Stats, VariantId};
+use hipward_protocol::{JobView, Stats, VariantId};
 use leptos::prelude::*;
-
-/// Conditions whose difference forbids a conclusion about the code.
-const DECISIVE: [&str; 2] = ["Device", "PyTorch"];
 
 /// The first job is the one that the others are compared with.
 pub(super) fn page(site: &Site, jobs: &[JobPage]) -> Page {
@@ -36,14 +35,13 @@ pub(super) fn page(site: &Site, jobs: &[JobPage]) -> Page {
 }
 
 fn comparison(site: &Site, jobs: &[JobPage], first: &JobPage, others: &[JobPage]) -> AnyView {
-    let differing = differing(jobs);
-    let decisive = differing
-        .iter()
-        .any(|(name, _)| DECISIVE.contains(&name.as_str()));
+    let views: Vec<&JobView> = jobs.iter().map(|job| &job.view).collect();
+    let differing = differing(&views);
+    let decisive = has_decisive(&differing);
     let warning = decisive.then(|| {
         view! {
             <p class="admonition warning">
-                "The jobs ran on different devices or versions of PyTorch. A ratio between them is not only the effect of the code."
+                {OTHER_HOST}
             </p>
         }
     });
@@ -52,7 +50,7 @@ fn comparison(site: &Site, jobs: &[JobPage], first: &JobPage, others: &[JobPage]
         .enumerate()
         .map(|(at, job)| head(site, at, job))
         .collect();
-    let rows: Vec<AnyView> = variants(jobs)
+    let rows: Vec<AnyView> = measured_variants(&views)
         .iter()
         .map(|variant| variant_row(variant, first, others))
         .collect();
@@ -95,34 +93,11 @@ fn letter(at: usize) -> char {
     u8::try_from(at).map_or('?', |at| char::from(b'A' + at))
 }
 
-/// Every variant that one of the jobs measured, in the order of the ladder of the first job that has it.
-fn variants(jobs: &[JobPage]) -> Vec<(VariantId, String)> {
-    let mut found: Vec<(VariantId, String)> = Vec::new();
-    for job in jobs {
-        for row in &job.view.variants {
-            if row.stats.is_some() && !found.iter().any(|(id, _)| *id == row.variant) {
-                let label = job.view.label(&row.variant).to_owned();
-                found.push((row.variant.clone(), label));
-            }
-        }
-    }
-    found
-}
-
-fn stats<'a>(job: &'a JobPage, variant: &VariantId) -> Option<&'a Stats> {
-    let row = job
-        .view
-        .variants
-        .iter()
-        .find(|row| row.variant == *variant)?;
-    row.stats.as_ref()
-}
-
 fn variant_row((id, label): &(VariantId, String), first: &JobPage, others: &[JobPage]) -> AnyView {
-    let reference = stats(first, id);
+    let reference = stats(&first.view, id);
     let cells: Vec<AnyView> = others
         .iter()
-        .map(|job| cell(stats(job, id), reference))
+        .map(|job| cell(stats(&job.view, id), reference))
         .collect();
     view! {
         <tr>
@@ -162,44 +137,6 @@ fn cell(stats: Option<&Stats>, reference: Option<&Stats>) -> AnyView {
         view! { <br /><strong class=class>{text}</strong> }
     });
     view! { <td class="number">{time}{ratio}</td> }.into_any()
-}
-
-/// How many times as fast `stats` is as `reference`, with the ends of the interval. Both medians lie in their 95 %
-/// intervals, so the ratio lies between the quotients of opposite ends.
-fn ratio(reference: &Stats, stats: &Stats) -> [f64; 3] {
-    [
-        reference.median / stats.median,
-        reference.ci_low / stats.ci_high,
-        reference.ci_high / stats.ci_low,
-    ]
-}
-
-/// The conditions that are not the same in all jobs: name, and the value of each job.
-fn differing(jobs: &[JobPage]) -> Vec<(String, Vec<String>)> {
-    let all: Vec<Vec<(&str, String)>> = jobs.iter().map(|job| conditions(&job.view)).collect();
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in all.iter().flatten() {
-        if !names.contains(name) {
-            names.push(name);
-        }
-    }
-    names
-        .into_iter()
-        .filter_map(|name| {
-            let values: Vec<String> = all
-                .iter()
-                .map(|conditions| {
-                    let values = conditions.iter().filter(|(other, _)| *other == name);
-                    values
-                        .map(|(_, value)| value.as_str())
-                        .collect::<Vec<_>>()
-                        .join("; ")
-                })
-                .collect();
-            let differ = values.windows(2).any(|pair| pair[0] != pair[1]);
-            differ.then(|| (name.to_owned(), values))
-        })
-        .collect()
 }
 
 fn conditions_table(jobs: &[JobPage], differing: &[(String, Vec<String>)]) -> AnyView {

@@ -13,6 +13,7 @@ mod home;
 mod isa;
 mod job;
 mod job_comparison;
+mod job_history;
 mod jobs;
 mod learn;
 mod lesson;
@@ -31,24 +32,24 @@ pub use frame::CONTENT_SECURITY_POLICY;
 use crate::content::document::Section;
 use crate::{ContentError, Route, Site};
 use frame::Page;
-use hipward_protocol::{Capabilities, Fleet, JobSummary, JobView, ListedJob, PendingJob};
+use hipward_protocol::{
+    Capabilities, Fleet, JobState, JobSummary, JobView, ListedJob, Outcome, PendingJob,
+};
 use hydration_context::SsrSharedContext;
 use leptos::prelude::*;
 use std::sync::Arc;
 
 /// Data of a page that is not part of the content or the rules.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one for each request, and it is passed by reference"
-)]
 pub enum PageData {
     /// Nothing.
     None,
     /// Capabilities of the runner; `None` on a site without a runner.
     Runner(Option<Capabilities>),
     /// The newest jobs; `None` if the reader may not see the jobs of others.
-    Jobs(Option<Vec<ListedJob>>),
+    Jobs(Option<JobList>),
+    /// Results over time; `None` if the reader may not see the jobs of others.
+    History(Option<JobHistory>),
     /// The hosts; `None` if the reader may not see the jobs of others.
     Fleet(Option<Box<Fleet>>),
     /// The jobs that wait for approval; `None` if the reader may not see them.
@@ -57,6 +58,54 @@ pub enum PageData {
     Compare(Vec<JobPage>),
     /// A job.
     Job(Box<JobPage>),
+}
+
+/// The list of the jobs of a runner.
+#[derive(Clone, Debug, Default)]
+pub struct JobList {
+    /// The newest jobs that match the filter.
+    pub jobs: Vec<ListedJob>,
+    /// The filter.
+    pub filter: ListFilter,
+    /// The devices that jobs have run on, by which the list can be filtered.
+    pub devices: Vec<String>,
+}
+
+/// The filter of a list of jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Words that must be in a job's texts.
+    pub search: String,
+    /// The state.
+    pub state: Option<JobState>,
+    /// The device.
+    pub device: Option<String>,
+    /// The outcome of at least one variant.
+    pub outcome: Option<Outcome>,
+    /// A label.
+    pub label: Option<String>,
+    /// Only the jobs of the reader.
+    pub is_mine: bool,
+}
+
+/// The results of one program over time.
+#[derive(Clone, Debug, Default)]
+pub struct JobHistory {
+    /// The property that the jobs share; `None` if the address names none.
+    pub subject: Option<HistorySubject>,
+    /// The jobs with a verdict, the oldest first, with their event logs folded without samples.
+    pub runs: Vec<(JobSummary, JobView)>,
+}
+
+/// The property that the jobs of a history share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HistorySubject {
+    /// The title.
+    Title(String),
+    /// A label.
+    Label(String),
+    /// The SHA-256 of the code.
+    Code(String),
 }
 
 /// A job with everything its page shows.
@@ -79,6 +128,20 @@ pub struct ApprovalPage {
     pub code: String,
     /// The code that was approved last, of the same sender or with the same title.
     pub approved_code: Option<String>,
+}
+
+/// A value for the query of an address.
+fn query_value(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
 }
 
 /// The texts of a page that can be searched.
@@ -190,7 +253,7 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Models, _) => Some(models::page(site)),
         (Route::References, _) => Some(reference::index(site)),
         (Route::Reference(slug), _) => reference::page(site, slug),
-        (Route::Jobs, PageData::Jobs(jobs)) => Some(jobs::page(site, jobs.as_deref())),
+        (Route::Jobs, PageData::Jobs(jobs)) => Some(jobs::page(site, jobs.as_ref())),
         (Route::Jobs, _) => Some(jobs::page(site, None)),
         (Route::Compare, PageData::Compare(jobs)) => Some(job_comparison::page(site, jobs)),
         (Route::RemoteJob, _) => Some(remote_job::page(site)),
@@ -199,9 +262,18 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Approvals, PageData::Approvals(jobs)) => {
             Some(approvals::page(site, jobs.as_deref()))
         }
-        (Route::Approvals | Route::Compare | Route::Fleet | Route::Job(_) | Route::NotFound, _) => {
-            None
+        (Route::History, PageData::History(history)) => {
+            Some(job_history::page(site, history.as_ref()))
         }
+        (
+            Route::Approvals
+            | Route::Compare
+            | Route::Fleet
+            | Route::History
+            | Route::Job(_)
+            | Route::NotFound,
+            _,
+        ) => None,
     };
     found.unwrap_or_else(|| not_found::page(site))
 }

@@ -15,7 +15,6 @@ use gloo_timers::callback::Timeout;
 use hipward_analyzer_core::{
     Applicability, DiffKind, DiffLine, Fix, Judgement, Language, Report, Target,
 };
-use hipward_protocol::JobRequest;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -58,6 +57,12 @@ struct JudgeRequest<'a> {
 struct DiffRequest<'a> {
     before: &'a str,
     after: &'a str,
+}
+
+/// The request for a job.
+#[derive(Serialize)]
+struct NewJob {
+    code: String,
 }
 
 /// The job that was created, as far as the page needs it.
@@ -621,9 +626,8 @@ impl Session {
     /// Sends the text as a job; returns the address of its page.
     async fn submit(self) -> Result<String, String> {
         let runner = self.runner.get_value();
-        let request = JobRequest {
+        let request = NewJob {
             code: self.document_text(),
-            ..JobRequest::default()
         };
         let body = serde_json::to_string(&request).map_err(|error| error.to_string())?;
         let answer = api::send(Method::POST, &format!("{runner}api/v1/jobs"), Some(&body)).await?;

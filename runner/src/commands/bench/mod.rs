@@ -2,9 +2,11 @@
 //!
 //! A client of the API. Without `--host` it starts a server in this process for the job.
 //!
-//! Exit codes: 0, measured; 1, the job failed, or a variant's precision or time is not valid; 2, no job was run; 130, cancelled with Ctrl-C.
+//! Exit codes: 0, measured; 1, the job failed, a variant's precision or time is not valid, or a variant is slower than in the result of
+//! `--compare`; 2, no job was run; 130, cancelled with Ctrl-C.
 
 mod client;
+mod github;
 mod progress;
 
 use super::{
@@ -31,7 +33,7 @@ use hipward_protocol::{
     JobRequest, JobState, JobView, Outcome, Priority, Requirements, VariantId, VariantStatus,
     Vendor,
 };
-use hipward_site::benchmark_text;
+use hipward_site::{JobComparison, benchmark_text};
 use progress::Progress;
 use std::{
     error::Error,
@@ -48,7 +50,7 @@ use tokio::{runtime::Runtime, sync::oneshot, task};
 /// Arguments of `hipward bench`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0, measured; 1, the job failed, or a variant's precision or time is not valid; 2, no job was run; 130, cancelled"
+    after_help = "Exit codes: 0, measured; 1, the job failed, a variant's precision or time is not valid, or a variant is slower than with --compare; 2, no job was run; 130, cancelled"
 )]
 pub(crate) struct Args {
     /// A snippet: class Model, get_inputs, get_init_inputs, and optionally ModelNew; `-` is standard input
@@ -59,9 +61,15 @@ pub(crate) struct Args {
     /// Device to run on: cpu, cuda:0, … [default: the first GPU, else the processor]
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
+    /// Group the job with others under this name, such as a branch; may be repeated
+    #[arg(long, value_name = "NAME")]
+    label: Vec<String>,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Compare with an earlier result: a file that `--format json` wrote, or the id of a job of --host
+    #[arg(long, value_name = "BASE")]
+    compare: Option<String>,
     /// No progress on standard error
     #[arg(long, short)]
     quiet: bool,
@@ -94,6 +102,8 @@ enum Format {
     Json,
     /// benchmark.md, for a pull request or a wiki
     Markdown,
+    /// Annotations of a GitHub workflow; benchmark.md is added to the summary of its step
+    Github,
 }
 
 /// [`Priority`] on the command line.
@@ -170,10 +180,18 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
         title: title(&args.file),
         variants: args.variants.clone(),
         device: args.device.clone(),
+        labels: args.label.clone(),
         require: (!args.require.is_empty())
             .then(|| requirements(&args.require))
             .transpose()?,
         priority: args.priority.map(Into::into),
+    };
+    // Before the job, so that an unreadable file is reported at once.
+    let base = match &args.compare {
+        Some(file) if Path::new(file).exists() || args.host.is_none() => {
+            Some(Base::parse(file, &read(Path::new(file))?)?)
+        }
+        _ => None,
     };
     let mut interrupts = Interrupts::listen()?;
     let Some(host) = &args.host else {
@@ -181,12 +199,44 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
             local = Local::start(args.runner.clone(), args.device.as_deref()) => local?,
             () = interrupts.next() => return Ok(INTERRUPTED),
         };
-        let ended = run_job(&local.client, request, &args, interrupts).await;
+        let ended = run_job(&local.client, request, &args, base, interrupts).await;
         local.stop().await?;
         return ended;
     };
     let token = args.token.read()?;
-    run_job(&Client::new(host, token), request, &args, interrupts).await
+    let client = Client::new(host, token);
+    let base = match (base, &args.compare) {
+        (None, Some(id)) => {
+            let text = client.clone().report(id, "report.json").await?;
+            Some(Base::parse(id, &text)?)
+        }
+        (base, _) => base,
+    };
+    run_job(&client, request, &args, base, interrupts).await
+}
+
+/// An earlier result, which the job is compared with.
+struct Base {
+    /// The file or the id of its job.
+    name: String,
+    view: JobView,
+}
+
+impl Base {
+    /// Parses a report as `--format json` prints it.
+    fn parse(name: &str, json: &str) -> Result<Base, String> {
+        #[derive(serde::Deserialize)]
+        struct Report {
+            result: JobView,
+        }
+        let report: Report = serde_json::from_str(json).map_err(|error| {
+            format!("{name} is not a result that `hipward bench --format json` wrote: {error}")
+        })?;
+        Ok(Base {
+            name: name.to_owned(),
+            view: report.result,
+        })
+    }
 }
 
 const INTERRUPTED: u8 = 130;
@@ -219,6 +269,7 @@ async fn run_job(
     client: &Client,
     request: JobRequest,
     args: &Args,
+    base: Option<Base>,
     interrupts: Interrupts,
 ) -> Result<u8, Box<dyn Error>> {
     let mut interrupt = InterruptGuard {
@@ -261,7 +312,7 @@ async fn run_job(
     let report = match args.format {
         Format::Text => None,
         Format::Json => Some("report.json"),
-        Format::Markdown => Some("report.md"),
+        Format::Markdown | Format::Github => Some("report.md"),
     };
     let text = match report {
         None => benchmark_text(&view),
@@ -273,27 +324,64 @@ async fn run_job(
             None => return Ok(INTERRUPTED),
         },
     };
+    let comparison = base.map(|base| (JobComparison::new(&base.view, &view), base.name));
     // A closed pipe (`| head`) is not an error.
-    let _ = io::stdout().write_all(text.as_bytes());
+    let _ = match args.format {
+        Format::Github => {
+            let compared = comparison
+                .as_ref()
+                .map(|(comparison, name)| (comparison, name.as_str()));
+            github::add_to_summary(&text, compared)?;
+            let annotations = github::annotations(&args.file, &view, compared);
+            io::stdout().write_all(annotations.as_bytes())
+        }
+        Format::Text | Format::Json | Format::Markdown => io::stdout().write_all(text.as_bytes()),
+    };
+    if let Some((comparison, name)) = &comparison {
+        let _ = match args.format {
+            Format::Text => io::stdout().write_all(comparison.text(name).as_bytes()),
+            Format::Markdown => io::stdout().write_all(comparison.markdown(name).as_bytes()),
+            // Standard output is one JSON document.
+            Format::Json => io::stderr().write_all(comparison.text(name).as_bytes()),
+            // The comparison is among the annotations.
+            Format::Github => Ok(()),
+        };
+    }
+    // Times on other devices are no evidence against the code.
+    let is_slower = comparison.is_some_and(|(comparison, _)| {
+        comparison.is_same_host && comparison.slower().next().is_some()
+    });
     if args.host.is_some() && !args.quiet {
         eprintln!("The result is at {}", client.page(&job.id));
     }
-    Ok(match (interrupt.is_requested, is_good(&view)) {
-        (true, _) if view.state == JobState::Cancelled => INTERRUPTED,
-        (_, true) => 0,
-        (_, false) => 1,
-    })
+    Ok(
+        match (interrupt.is_requested, is_good(&view) && !is_slower) {
+            (true, _) if view.state == JobState::Cancelled => INTERRUPTED,
+            (_, true) => 0,
+            (_, false) => 1,
+        },
+    )
 }
 
 /// Whether the job is done and all of its results are valid.
 fn is_good(view: &JobView) -> bool {
-    let rejected = |row: &hipward_protocol::VariantView| {
-        matches!(row.status, VariantStatus::Rejected(_))
-            || view
-                .comparison(&row.variant)
+    view.state == JobState::Done && invalid(view).next().is_none()
+}
+
+/// The variants whose precision or time is not valid, with the reason.
+fn invalid(view: &JobView) -> impl Iterator<Item = (&VariantId, &str)> {
+    view.variants.iter().filter_map(|row| {
+        let is_impossible = || {
+            view.comparison(&row.variant)
                 .is_some_and(|comparison| comparison.outcome == Outcome::Impossible)
-    };
-    view.state == JobState::Done && !view.variants.iter().any(rejected)
+        };
+        let reason = match &row.status {
+            VariantStatus::Rejected(reason) => reason.as_str(),
+            _ if is_impossible() => "It is faster than the device can be.",
+            _ => return None,
+        };
+        Some((&row.variant, reason))
+    })
 }
 
 fn read(file: &Path) -> Result<String, String> {
@@ -351,6 +439,7 @@ impl Local {
             pages,
             retention: Retention::default(),
             limits: ClientLimits::default(),
+            webhooks: None,
         };
         Ok(Local {
             client,

@@ -2,12 +2,14 @@
 //! a transaction of the store.
 
 use super::{
+    deliveries,
     error::{Result, StoreError},
     sql::{Sql, values},
     turns, usage,
 };
-use hipward_protocol::{EventBody, Failure, FailureCode, JobState};
+use hipward_protocol::{EventBody, Failure, FailureCode, JobState, Verdict};
 use serde::Serialize;
+use std::sync::Arc;
 use time::{
     OffsetDateTime, PrimitiveDateTime, format_description::BorrowedFormatItem,
     macros::format_description,
@@ -27,6 +29,8 @@ pub(super) struct Log {
     pub(super) failures: Vec<String>,
     /// For how long jobs had waited that are leased for the first time, seconds.
     pub(super) waited: Vec<f64>,
+    /// The addresses that are notified when a job ends.
+    pub(super) webhooks: Option<Arc<[String]>>,
 }
 
 impl Log {
@@ -58,14 +62,37 @@ impl Log {
             values![job, seq, attempt, &now, serde_json::to_string(body)?],
         )?;
         match body {
-            EventBody::Failed(failure) => self.failures.push(stored_name(&failure.code)?),
-            EventBody::Leased { .. } if attempt == 1 => {
-                let created: Option<String> =
-                    tx.value("select created_at from jobs where id = ?1", values![job])?;
-                self.waited
-                    .extend(created.as_deref().and_then(seconds_since));
+            EventBody::Failed(failure) => {
+                self.failures.push(stored_name(&failure.code)?);
+                tx.execute(
+                    "update jobs set result = coalesce(result, ?2) where id = ?1",
+                    values![job, &failure.message],
+                )?;
+            }
+            EventBody::Verdict(verdict) => {
+                tx.execute(
+                    "update jobs set outcomes = ?2, result = ?3 where id = ?1",
+                    values![job, outcomes(verdict)?, &verdict.summary],
+                )?;
+            }
+            EventBody::Leased { device } => {
+                tx.execute(
+                    "update jobs set ran_on = ?2 where id = ?1",
+                    values![job, &device.id],
+                )?;
+                if attempt == 1 {
+                    let created: Option<String> =
+                        tx.value("select created_at from jobs where id = ?1", values![job])?;
+                    self.waited
+                        .extend(created.as_deref().and_then(seconds_since));
+                }
             }
             _ => {}
+        }
+        if body.is_final()
+            && let Some(urls) = &self.webhooks
+        {
+            deliveries::add(tx, urls, job)?;
         }
         self.added.push((job.to_owned(), seq));
         // A job that changes its state may enter or leave the queue.
@@ -147,6 +174,19 @@ fn state_after(body: &EventBody) -> Option<JobState> {
         | EventBody::Log { .. }
         | EventBody::Verdict(_) => None,
     }
+}
+
+/// The outcomes of a verdict as they are stored: each once, between spaces.
+fn outcomes(verdict: &Verdict) -> Result<String> {
+    let mut text = " ".to_owned();
+    for comparison in &verdict.comparisons {
+        let name = stored_name(&comparison.outcome)?;
+        if !text.contains(&format!(" {name} ")) {
+            text.push_str(&name);
+            text.push(' ');
+        }
+    }
+    Ok(text)
 }
 
 /// The stored name of an enum's value, which is its name in the API.

@@ -2,10 +2,12 @@
 //! event log is authoritative; a job's row is derived from its events.
 
 mod approval;
+mod deliveries;
 mod error;
 mod fleet;
 mod hosts;
 mod leases;
+mod listing;
 mod log;
 mod postgres;
 mod queries;
@@ -20,8 +22,10 @@ mod turns;
 mod usage;
 
 pub(crate) use approval::{ApprovalOutcome, Pending};
+pub(crate) use deliveries::Delivery;
 pub(crate) use error::StoreError;
 pub(crate) use fleet::RunningJob;
+pub(crate) use listing::JobFilter;
 pub(crate) use removal::{RemoveOutcome, Retention};
 pub(crate) use sqlite::{back_up, lock_data_folder, restore};
 pub(crate) use tokens::{Role, cookie_value};
@@ -62,6 +66,8 @@ struct Inner {
     signals: Arc<Signals>,
     /// Counters for monitoring.
     counters: Mutex<Counters>,
+    /// The addresses that are notified when a job ends.
+    webhooks: OnceLock<Arc<[String]>>,
     /// Maximum number of running jobs of one token, other than the operator's.
     running_limit: OnceLock<usize>,
 }
@@ -113,6 +119,8 @@ pub(crate) struct NewJob {
     pub(crate) variants: Vec<VariantId>,
     /// The device it must run on, if it names one.
     pub(crate) device: Option<String>,
+    /// Names that group it with others.
+    pub(crate) labels: Vec<String>,
     /// The name of the token that submitted it. None for the operator's own token.
     pub(crate) owner: Option<String>,
     /// Whether its code must be approved before it runs, unless it was approved before.
@@ -166,6 +174,7 @@ impl Store {
             damage: OnceLock::new(),
             signals,
             counters: Mutex::default(),
+            webhooks: OnceLock::new(),
             running_limit: OnceLock::new(),
         }))
     }
@@ -195,6 +204,10 @@ impl Store {
         let limits = limits.into();
         let id = random_id::random_id()?;
         let variants = serde_json::to_string(&job.variants)?;
+        let labels = match job.labels.as_slice() {
+            [] => None,
+            labels => Some(serde_json::to_string(labels)?),
+        };
         self.check_damage()?;
         let require = (!job.require.is_empty())
             .then(|| serde_json::to_string(&job.require))
@@ -235,9 +248,9 @@ impl Store {
                 }
             }
             tx.execute(
-                "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at, rank, require,
+                "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at, labels, rank, require,
                      need_vendor, need_arch, need_memory, need_gpus, need_torch, need_rocm, need_labels)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
                 values![
                     &id,
                     &job.title,
@@ -248,6 +261,7 @@ impl Store {
                     &job.owner,
                     &state,
                     now(),
+                    &labels,
                     turns::rank(job.priority),
                     &require,
                     job.require.vendor.map(vendor_name),
@@ -494,7 +508,10 @@ impl Store {
     /// Runs one transaction that adds events. Watchers are notified once it is committed.
     fn change<T>(&self, act: impl FnOnce(&dyn Sql, &mut Log) -> Result<T>) -> Result<T> {
         let (mut act, mut value) = (Some(act), None);
-        let mut log = Log::default();
+        let mut log = Log {
+            webhooks: self.0.webhooks.get().cloned(),
+            ..Log::default()
+        };
         self.0.database.write(&mut |tx| {
             if let Some(act) = act.take() {
                 value = Some(act(tx, &mut log)?);

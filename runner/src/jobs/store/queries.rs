@@ -8,7 +8,7 @@ use super::{
     sql::{Row, Sql, values},
 };
 use crate::jobs::lease_messages::FreeDevice;
-use hipward_protocol::{Event, EventBody, JobState, JobSummary, ListedJob, Requirements};
+use hipward_protocol::{Event, JobState, JobSummary, Requirements};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
@@ -89,24 +89,6 @@ impl Store {
         self.read(|tx| summary(tx, id))
     }
 
-    /// Up to `limit` jobs, the newest first.
-    pub(crate) fn newest(&self, limit: usize) -> Result<Vec<ListedJob>> {
-        self.read(|tx| {
-            let ids = tx.query(
-                "select id from jobs order by number desc limit ?1",
-                values![limit],
-            )?;
-            let mut listed = Vec::with_capacity(ids.len());
-            for id in ids {
-                if let Some(job) = summary(tx, &id.get::<String>(0)?)? {
-                    let headline = headline(tx, &job)?;
-                    listed.push(ListedJob { job, headline });
-                }
-            }
-            Ok(listed)
-        })
-    }
-
     /// The owner of a job: the name of the token that submitted it. The outer None is an unknown job.
     pub(crate) fn owner(&self, id: &str) -> Result<Option<Option<String>>> {
         self.read(|tx| tx.value("select owner from jobs where id = ?1", values![id]))
@@ -125,16 +107,7 @@ impl Store {
                 values![id, after, limit],
             )
         })?;
-        rows.iter()
-            .map(|row| {
-                Ok(Event {
-                    seq: row.get(0)?,
-                    attempt: row.get(1)?,
-                    at: row.get(2)?,
-                    body: serde_json::from_str(&row.get::<String>(3)?)?,
-                })
-            })
-            .collect()
+        rows.iter().map(event).collect()
     }
 
     /// The number of jobs in each state.
@@ -147,11 +120,21 @@ impl Store {
     }
 }
 
+/// An event, from its columns `seq`, `attempt`, `at` and `body`.
+pub(super) fn event(row: &Row) -> Result<Event> {
+    Ok(Event {
+        seq: row.get(0)?,
+        attempt: row.get(1)?,
+        at: row.get(2)?,
+        body: serde_json::from_str(&row.get::<String>(3)?)?,
+    })
+}
+
 /// A job without its events.
 pub(super) fn summary(tx: &dyn Sql, id: &str) -> Result<Option<JobSummary>> {
     let found = tx.first(
         "select id, title, attempt, created_at, code_sha256, last_seq, state, variants,
-            case state when 'failed' then (select body from events where job = id and seq = last_seq) end
+            case state when 'failed' then (select body from events where job = id and seq = last_seq) end, labels
          from jobs where id = ?1",
         values![id],
     )?;
@@ -166,6 +149,7 @@ pub(super) fn summary(tx: &dyn Sql, id: &str) -> Result<Option<JobSummary>> {
         attempt: row.get(2)?,
         created_at: row.get(3)?,
         variants: serde_json::from_str(&row.get::<String>(7)?)?,
+        labels: labels(&row, 9)?,
         code_sha256: row.get(4)?,
         last_seq: row.get(5)?,
         position: match state {
@@ -176,26 +160,21 @@ pub(super) fn summary(tx: &dyn Sql, id: &str) -> Result<Option<JobSummary>> {
     }))
 }
 
-/// The failure in the final event of a failed job, which is the last column of its summary.
+/// The labels of a job, in a column.
+fn labels(row: &Row, column: usize) -> Result<Vec<String>> {
+    let labels: Option<String> = row.get(column)?;
+    Ok(labels
+        .map(|labels| serde_json::from_str(&labels))
+        .transpose()?
+        .unwrap_or_default())
+}
+
+/// The failure in the final event of a failed job, which is a column of its summary.
 fn failure(row: &Row) -> Result<Option<hipward_protocol::Failure>> {
     let event: Option<String> = row.get(8)?;
     Ok(event
         .map(|event| serde_json::from_str(&event))
         .transpose()?)
-}
-
-/// The sentence of a job's verdict, which is among its last events.
-fn headline(tx: &dyn Sql, job: &JobSummary) -> Result<Option<String>> {
-    let last = tx.query(
-        "select body from events where job = ?1 and seq > ?2 order by seq desc",
-        values![&job.id, job.last_seq.saturating_sub(4)],
-    )?;
-    for row in last {
-        if let EventBody::Verdict(verdict) = serde_json::from_str(&row.get::<String>(0)?)? {
-            return Ok(Some(verdict.summary));
-        }
-    }
-    Ok(None)
 }
 
 /// Jobs that are stored as running with leases that do not expire, which are those of this server, with their attempts, in the

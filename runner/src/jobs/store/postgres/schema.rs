@@ -7,7 +7,7 @@ use crate::jobs::store::{
 
 /// The statements that lead from each version to the next, the first from an empty database to version 1. Released entries
 /// never change: a change of the tables is a new entry.
-const MIGRATIONS: &[&[&str]] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&[&str]] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// Texts that are compared by `<` have the order of their bytes, whatever the database's locale is.
 const VERSION_1: &[&str] = &[
@@ -93,6 +93,29 @@ const VERSION_2: &[&str] = &[
         host   text primary key,
         reason text not null
     )",
+];
+
+/// Adds labels, the device and the result of a job, by which lists are filtered, and deliveries of webhooks.
+const VERSION_3: &[&str] = &[
+    "alter table jobs add column labels text, add column ran_on text, add column outcomes text, add column result text",
+    r#"update jobs set ran_on = (select body::json #>> '{device,id}' from events
+        where job = jobs.id and body like '{"type":"leased"%' order by seq desc limit 1)"#,
+    r#"update jobs set outcomes = (select ' ' || string_agg(distinct compared ->> 'outcome', ' ') || ' '
+            from events, json_array_elements(body::json -> 'comparisons') compared
+            where job = jobs.id and seq > last_seq - 4 and body like '{"type":"verdict"%'),
+        result = (select body::json ->> 'summary' from events
+            where job = jobs.id and seq > last_seq - 4 and body like '{"type":"verdict"%')
+        where state = 'done'"#,
+    "update jobs set result = (select body::json ->> 'message' from events where job = jobs.id and seq = last_seq)
+        where state = 'failed'",
+    "create table deliveries (
+        number   bigint generated always as identity primary key,
+        url      text not null,
+        job      text not null,
+        attempts bigint not null default 0,
+        next_at  double precision not null
+    )",
+    "create index deliveries_by_time on deliveries (next_at)",
 ];
 
 /// Prevents two servers that start at the same time from migrating together. Any number that no other program locks.

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 /// The statements that lead from each version to the next, the first from an empty database to version 1. Released entries
 /// never change: a change of the tables is a new entry. Each runs in one transaction, together with the new version number.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+const MIGRATIONS: &[&str] = &[
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6,
+];
 
 /// The version that this program reads and writes.
 pub(in crate::jobs::store) const VERSION: usize = MIGRATIONS.len();
@@ -116,6 +118,33 @@ create table drains (
 ) strict;
 ";
 
+/// Adds labels, the device and the result of a job, by which lists are filtered, and deliveries of webhooks.
+const VERSION_6: &str = r#"
+alter table jobs add column labels text;
+alter table jobs add column ran_on text;
+alter table jobs add column outcomes text;
+alter table jobs add column result text;
+update jobs set ran_on = (select json_extract(body, '$.device.id') from events
+    where job = jobs.id and body like '{"type":"leased"%' order by seq desc limit 1);
+update jobs set outcomes = (select ' ' || group_concat(distinct json_extract(value, '$.outcome')) || ' '
+        from events, json_each(body, '$.comparisons')
+        where job = jobs.id and seq > last_seq - 4 and body like '{"type":"verdict"%'),
+    result = (select json_extract(body, '$.summary') from events
+        where job = jobs.id and seq > last_seq - 4 and body like '{"type":"verdict"%')
+    where state = 'done';
+update jobs set outcomes = replace(outcomes, ',', ' ') where outcomes is not null;
+update jobs set result = (select json_extract(body, '$.message') from events where job = jobs.id and seq = last_seq)
+    where state = 'failed';
+create table deliveries (
+    number   integer primary key autoincrement,
+    url      text not null,
+    job      text not null,
+    attempts integer not null default 0,
+    next_at  real not null
+) strict;
+create index deliveries_by_time on deliveries (next_at);
+"#;
+
 // The columns of `jobs`: `number` is the order of the queue. `attempt` counts leases and fences off earlier ones. `begun` is the
 // last attempt whose code ran. `crashes` counts how often the server ended meanwhile. `owner` is the name of the token that
 // submitted the job, and null for the operator's own token. `lease_until` is when the lease of a running job expires, seconds
@@ -123,8 +152,10 @@ create table drains (
 // the name of the token whose host has the lease, empty for the operator's, and null for this server. `rank` orders priorities,
 // the highest first, and `turn` the jobs of one priority, so that owners take turns. `require` are the requirements as JSON, and
 // `need_…` the same for the claim; versions and labels are patterns of `like`. `leased_at` is when the running attempt was
-// leased, seconds since 1970, and `on_host` and `on_device` are where the last attempt ran. Rows of `events` are only added, and
-// removed together with their job. A row of `device_usage` is the time for which an owner's jobs ran on a day, counted from 1970.
+// leased, seconds since 1970, and `on_host` and `on_device` are where the last attempt ran. `labels` is a JSON array. `ran_on` is
+// the device of the last lease. `outcomes` are those of the verdict, each between spaces, and `result` is the sentence of the
+// verdict or of the failure. Rows of `events` are only added, and removed together with their job. A row of `device_usage` is the
+// time for which an owner's jobs ran on a day, counted from 1970.
 
 /// Configures a connection that may write. Fails if the database is newer than this program, before it changes anything.
 pub(super) fn configure(connection: &Connection) -> Result<(), StoreError> {

@@ -20,7 +20,7 @@ use self::fleet::{
 };
 use super::*;
 use crate::jobs::{HostFacts, HostReport, meets};
-use hipward_protocol::{FailureCode, JobView, LogStream, Vendor};
+use hipward_protocol::{FailureCode, JobView, LogStream, Outcome, Vendor};
 
 /// A database for one test.
 trait Server {
@@ -61,6 +61,9 @@ suite! {
     retention_by_age_removes_only_jobs_that_ended_before,
     found_tokens_have_their_role_and_names_are_unique,
     listed_jobs_have_their_verdict,
+    list_of_jobs_is_filtered,
+    history_has_the_results_of_one_title_in_order,
+    ended_job_is_delivered_until_it_is_confirmed,
     repeated_appends_are_stored_once,
     lease_that_is_not_renewed_expires,
     renewal_of_a_lease_that_has_ended_is_refused,
@@ -107,6 +110,7 @@ fn job() -> NewJob {
         title: None,
         variants: vec![VariantId::EAGER],
         device: None,
+        labels: Vec::new(),
         owner: None,
         needs_approval: false,
         require: Requirements::default(),
@@ -504,7 +508,7 @@ fn listed_jobs_have_their_verdict(server: &dyn Server) {
         .append(&lease, &[verdict, EventBody::Done])
         .expect("is current");
     let waiting = store.submit(&job(), 10).expect("queued").id;
-    let listed = store.newest(10).expect("readable");
+    let listed = store.list(&JobFilter::default(), 10).expect("readable");
     let headlines: Vec<(&str, Option<&str>)> = listed
         .iter()
         .map(|listed| (listed.job.id.as_str(), listed.headline.as_deref()))
@@ -523,6 +527,158 @@ fn listed_jobs_have_their_verdict(server: &dyn Server) {
     assert!((0.0..60.0).contains(&metrics.oldest_seconds), "{metrics:?}");
     assert_eq!(metrics.started, 1);
     store.check().expect("can be written");
+}
+
+/// Runs a job to its end with a verdict.
+fn measured(store: &Store, job: &NewJob, outcome: &str, summary: &str) -> String {
+    let id = store.submit(job, 10).expect("queued").id;
+    let lease = store.claim(&cpu(), true).expect("works").expect("waits");
+    let verdict: EventBody = serde_json::from_value(serde_json::json!({
+        "type": "verdict", "summary": summary, "comparisons": [{
+            "variant": "compile", "speedup": 1.0, "ci_low": 1.0, "ci_high": 1.0, "outcome": outcome
+        }]
+    }))
+    .expect("a verdict");
+    store
+        .append(&lease, &[remark("output"), verdict, EventBody::Done])
+        .expect("is current");
+    id
+}
+
+fn list_of_jobs_is_filtered(server: &dyn Server) {
+    let store = server.open();
+    let first = NewJob {
+        title: Some("RMSNorm 100%".to_owned()),
+        labels: vec!["main".to_owned(), "llama/7b".to_owned()],
+        owner: Some("ann".to_owned()),
+        ..job()
+    };
+    let fast = measured(
+        &store,
+        &first,
+        "FASTER",
+        "Variant compile is 2.0 times as fast.",
+    );
+    let slow = measured(&store, &job(), "SLOWER", "Variant compile is slower.");
+    let waiting = NewJob {
+        labels: vec!["main-2".to_owned()],
+        ..job()
+    };
+    let waiting = store.submit(&waiting, 10).expect("queued").id;
+    let list = |filter: JobFilter| -> Vec<String> {
+        let listed = store.list(&filter, 10).expect("readable");
+        listed.into_iter().map(|listed| listed.job.id).collect()
+    };
+    let all = JobFilter::default;
+    let search = |text: &str| {
+        list(JobFilter {
+            search: text.to_owned(),
+            ..all()
+        })
+    };
+    assert_eq!(list(all()), [&waiting, &slow, &fast].map(String::clone));
+    assert_eq!(search("rmsnorm TWO"), Vec::<String>::new());
+    assert_eq!(search("rmsnorm 2.0 Fast"), [fast.as_str()]);
+    assert_eq!(search("100%"), [fast.as_str()]);
+    assert_eq!(search("1_0"), Vec::<String>::new(), "no wildcards");
+    assert_eq!(search(&slow[..12]), [slow.as_str()]);
+    let outcome = Some(Outcome::Slower);
+    assert_eq!(list(JobFilter { outcome, ..all() }), [slow.as_str()]);
+    let state = Some(JobState::Queued);
+    assert_eq!(list(JobFilter { state, ..all() }), [waiting.as_str()]);
+    let device = Some("cpu".to_owned());
+    assert_eq!(
+        list(JobFilter { device, ..all() }),
+        [&slow, &fast].map(String::clone)
+    );
+    let label = |name: &str| {
+        list(JobFilter {
+            label: Some(name.to_owned()),
+            ..all()
+        })
+    };
+    assert_eq!(label("main"), [fast.as_str()]);
+    assert_eq!(label("MAIN"), Vec::<String>::new());
+    let owner = Some(Some("ann".to_owned()));
+    assert_eq!(list(JobFilter { owner, ..all() }), [fast.as_str()]);
+    let owner = Some(None);
+    assert_eq!(
+        list(JobFilter { owner, ..all() }),
+        [&waiting, &slow].map(String::clone)
+    );
+    assert_eq!(store.used_devices().expect("readable"), ["cpu"]);
+
+    let filter = JobFilter {
+        label: Some("llama/7b".to_owned()),
+        ..all()
+    };
+    let listed = store.list(&filter, 10).expect("readable");
+    assert_eq!(listed[0].job.labels, ["main", "llama/7b"]);
+    assert_eq!(listed[0].device.as_deref(), Some("cpu"));
+    assert_eq!(listed[0].owner.as_deref(), Some("ann"));
+}
+
+fn history_has_the_results_of_one_title_in_order(server: &dyn Server) {
+    let store = server.open();
+    let named = NewJob {
+        title: Some("RMSNorm".to_owned()),
+        ..job()
+    };
+    let ids = ["SAME", "FASTER"].map(|outcome| measured(&store, &named, outcome, outcome));
+    measured(&store, &job(), "SAME", "Another title");
+    store.submit(&named, 10).expect("queued");
+    let filter = JobFilter {
+        title: named.title,
+        ..JobFilter::default()
+    };
+    let runs = store.history(&filter).expect("readable");
+    let found: Vec<&str> = runs.iter().map(|run| run.job.id.as_str()).collect();
+    assert_eq!(found, ids);
+    let verdict = runs[1].view.verdict.as_ref().expect("has a verdict");
+    assert_eq!(verdict.summary, "FASTER");
+    assert_eq!(runs[1].view.device, Some(cpu()));
+    assert!(runs[1].view.log.is_empty(), "output is left out");
+}
+
+fn ended_job_is_delivered_until_it_is_confirmed(server: &dyn Server) {
+    const URL: &str = "https://chat.example/hook";
+    let open = || {
+        let store = server.open();
+        store.set_webhooks(vec![URL.to_owned()]);
+        store
+    };
+    let store = open();
+    assert_eq!(store.claim_delivery().expect("works"), None);
+    let id = ended(&store, "output");
+    let waiting = store.submit(&job(), 10).expect("queued").id;
+    let delivery = store.claim_delivery().expect("works").expect("is due");
+    assert_eq!(
+        (delivery.url.as_str(), &delivery.job, delivery.attempt),
+        (URL, &id, 1)
+    );
+    assert_eq!(store.claim_delivery().expect("works"), None, "is claimed");
+    let delay = store.retry_delivery(&delivery).expect("works");
+    assert!(delay.is_some());
+    assert_eq!(store.claim_delivery().expect("works"), None, "is not due");
+
+    // The next server sends it.
+    drop(store);
+    let store = open();
+    assert_eq!(store.open_deliveries().expect("readable"), 1);
+    execute(&store, "update deliveries set next_at = 0");
+    let repeated = store.claim_delivery().expect("works").expect("is due");
+    assert_eq!((repeated.number, repeated.attempt), (delivery.number, 2));
+    store.end_delivery(&repeated).expect("works");
+    assert_eq!(store.open_deliveries().expect("readable"), 0);
+    store.cancel(&waiting).expect("works");
+    let last = store.claim_delivery().expect("works").expect("is due");
+    assert_eq!(last.job, waiting);
+    let given_up = Delivery {
+        attempt: 99,
+        ..last
+    };
+    assert_eq!(store.retry_delivery(&given_up).expect("works"), None);
+    assert_eq!(store.open_deliveries().expect("readable"), 0);
 }
 
 fn repeated_appends_are_stored_once(server: &dyn Server) {

@@ -66,7 +66,7 @@ fn first_database_of_schema_1_is_upgraded() {
 fn jobs_and_results_of_schema_1_survive_the_upgrade() {
     let folder = database_from(include_str!("../../../../tests/fixtures/schema-1.sql"));
     let mut store = Store::open(folder.path()).expect("opens");
-    let listed = store.newest(10).expect("readable");
+    let listed = store.list(&JobFilter::default(), 10).expect("readable");
     let states: Vec<(Option<&str>, JobState)> = listed
         .iter()
         .map(|listed| (listed.job.title.as_deref(), listed.job.state))
