@@ -48,7 +48,7 @@ impl JobFilter {
     /// The condition in SQL, which begins with `where` or is empty, and its parameters.
     fn sql(&self) -> Result<(String, Vec<Value>)> {
         const TEXT: &str = "lower(coalesce(title, '') || ' ' || coalesce(result, '') || ' ' || coalesce(labels, '') || ' ' || id
-            || ' ' || code_sha256 || ' ' || coalesce(ran_on, '') || ' ' || coalesce(owner, ''))";
+            || ' ' || code_sha256 || ' ' || coalesce(on_device, '') || ' ' || coalesce(owner, ''))";
         let mut conditions: Vec<String> = Vec::new();
         let mut params: Vec<Value> = Vec::new();
         let mut add = |condition: &str, value: Value| {
@@ -72,7 +72,7 @@ impl JobFilter {
             add("replace(labels, ?, '') <> labels", quoted.into());
         }
         for (condition, value) in [
-            ("ran_on = ?", &self.device),
+            ("on_device = ?", &self.device),
             ("title = ?", &self.title),
             ("code_sha256 = ?", &self.code_sha256),
         ] {
@@ -105,7 +105,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A job of a list, from its columns `id`, `outcomes`, `result`, `ran_on` and `owner`.
+/// A job of a list, from its columns `id`, `outcomes`, `result`, `on_device` and `owner`.
 fn listed(tx: &dyn Sql, row: &Row) -> Result<Option<ListedJob>> {
     let Some(job) = summary(tx, &row.get::<String>(0)?)? else {
         return Ok(None);
@@ -126,7 +126,7 @@ impl Store {
         let (condition, mut params) = filter.sql()?;
         params.push(limit.into());
         let query = format!(
-            "select id, outcomes, result, ran_on, owner from jobs {condition} order by number desc limit ?{}",
+            "select id, outcomes, result, on_device, owner from jobs {condition} order by number desc limit ?{}",
             params.len()
         );
         self.read(|tx| {
@@ -139,7 +139,7 @@ impl Store {
     /// A job as in a list.
     pub(crate) fn listed(&self, id: &str) -> Result<Option<ListedJob>> {
         self.read(|tx| {
-            let query = "select id, outcomes, result, ran_on, owner from jobs where id = ?1";
+            let query = "select id, outcomes, result, on_device, owner from jobs where id = ?1";
             let row = tx.first(query, values![id])?;
             row.map_or(Ok(None), |row| listed(tx, &row))
         })
@@ -149,7 +149,7 @@ impl Store {
     pub(crate) fn used_devices(&self) -> Result<Vec<String>> {
         let rows = self.read(|tx| {
             tx.query(
-                "select distinct ran_on from jobs where ran_on is not null order by ran_on limit 200",
+                "select distinct on_device from jobs where on_device is not null order by on_device limit 200",
                 &[],
             )
         })?;
@@ -160,7 +160,7 @@ impl Store {
     pub(crate) fn leased_devices(&self) -> Result<Vec<String>> {
         let rows = self.read(|tx| {
             tx.query(
-                "select ran_on from jobs where state = 'running' and ran_on is not null",
+                "select on_device from jobs where state = 'running' and on_device is not null",
                 &[],
             )
         })?;

@@ -75,17 +75,11 @@ impl Log {
                     values![job, outcomes(verdict)?, &verdict.summary],
                 )?;
             }
-            EventBody::Leased { device } => {
-                tx.execute(
-                    "update jobs set ran_on = ?2 where id = ?1",
-                    values![job, &device.id],
-                )?;
-                if attempt == 1 {
-                    let created: Option<String> =
-                        tx.value("select created_at from jobs where id = ?1", values![job])?;
-                    self.waited
-                        .extend(created.as_deref().and_then(seconds_since));
-                }
+            EventBody::Leased { .. } if attempt == 1 => {
+                let created: Option<String> =
+                    tx.value("select created_at from jobs where id = ?1", values![job])?;
+                self.waited
+                    .extend(created.as_deref().and_then(seconds_since));
             }
             _ => {}
         }

@@ -95,19 +95,20 @@ const VERSION_2: &[&str] = &[
     )",
 ];
 
-/// Adds labels, the device and the result of a job, by which lists are filtered, and deliveries of webhooks.
+/// Adds labels and the result of a job, by which lists are filtered as by its device, and deliveries of webhooks.
 const VERSION_3: &[&str] = &[
-    "alter table jobs add column labels text, add column ran_on text, add column outcomes text, add column result text",
-    r#"update jobs set ran_on = (select body::json #>> '{device,id}' from events
-        where job = jobs.id and body like '{"type":"leased"%' order by seq desc limit 1)"#,
+    "alter table jobs add column labels text, add column outcomes text, add column result text",
+    r#"update jobs set on_device = (select body::json #>> '{device,id}' from events
+        where job = jobs.id and body like '{"type":"leased"%' order by seq desc limit 1)
+        where on_device is null"#,
     r#"update jobs set outcomes = (select ' ' || string_agg(distinct compared ->> 'outcome', ' ') || ' '
             from events, json_array_elements(body::json -> 'comparisons') compared
             where job = jobs.id and seq > last_seq - 4 and body like '{"type":"verdict"%'),
         result = (select body::json ->> 'summary' from events
             where job = jobs.id and seq > last_seq - 4 and body like '{"type":"verdict"%')
-        where state = 'done'"#,
+        where ended_at is not null"#,
     "update jobs set result = (select body::json ->> 'message' from events where job = jobs.id and seq = last_seq)
-        where state = 'failed'",
+        where state = 'failed' and result is null",
     "create table deliveries (
         number   bigint generated always as identity primary key,
         url      text not null,

@@ -118,23 +118,23 @@ create table drains (
 ) strict;
 ";
 
-/// Adds labels, the device and the result of a job, by which lists are filtered, and deliveries of webhooks.
+/// Adds labels and the result of a job, by which lists are filtered as by its device, and deliveries of webhooks.
 const VERSION_6: &str = r#"
 alter table jobs add column labels text;
-alter table jobs add column ran_on text;
 alter table jobs add column outcomes text;
 alter table jobs add column result text;
-update jobs set ran_on = (select json_extract(body, '$.device.id') from events
-    where job = jobs.id and body like '{"type":"leased"%' order by seq desc limit 1);
+update jobs set on_device = (select json_extract(body, '$.device.id') from events
+    where job = jobs.id and body like '{"type":"leased"%' order by seq desc limit 1)
+    where on_device is null;
 update jobs set outcomes = (select ' ' || group_concat(distinct json_extract(value, '$.outcome')) || ' '
         from events, json_each(body, '$.comparisons')
         where job = jobs.id and seq > last_seq - 4 and body like '{"type":"verdict"%'),
     result = (select json_extract(body, '$.summary') from events
         where job = jobs.id and seq > last_seq - 4 and body like '{"type":"verdict"%')
-    where state = 'done';
+    where ended_at is not null;
 update jobs set outcomes = replace(outcomes, ',', ' ') where outcomes is not null;
 update jobs set result = (select json_extract(body, '$.message') from events where job = jobs.id and seq = last_seq)
-    where state = 'failed';
+    where state = 'failed' and result is null;
 create table deliveries (
     number   integer primary key autoincrement,
     url      text not null,
@@ -152,8 +152,8 @@ create index deliveries_by_time on deliveries (next_at);
 // the name of the token whose host has the lease, empty for the operator's, and null for this server. `rank` orders priorities,
 // the highest first, and `turn` the jobs of one priority, so that owners take turns. `require` are the requirements as JSON, and
 // `need_…` the same for the claim; versions and labels are patterns of `like`. `leased_at` is when the running attempt was
-// leased, seconds since 1970, and `on_host` and `on_device` are where the last attempt ran. `labels` is a JSON array. `ran_on` is
-// the device of the last lease. `outcomes` are those of the verdict, each between spaces, and `result` is the sentence of the
+// leased, seconds since 1970, and `on_host` and `on_device` are where the last attempt ran. `labels` is a JSON array.
+// `outcomes` are those of the verdict, each between spaces, and `result` is the sentence of the
 // verdict or of the failure. Rows of `events` are only added, and removed together with their job. A row of `device_usage` is the
 // time for which an owner's jobs ran on a day, counted from 1970.
 

@@ -62,6 +62,7 @@ suite! {
     found_tokens_have_their_role_and_names_are_unique,
     listed_jobs_have_their_verdict,
     list_of_jobs_is_filtered,
+    jobs_of_the_schema_without_results_are_filtered_after_the_upgrade,
     history_has_the_results_of_one_title_in_order,
     ended_job_is_delivered_until_it_is_confirmed,
     repeated_appends_are_stored_once,
@@ -533,16 +534,18 @@ fn listed_jobs_have_their_verdict(server: &dyn Server) {
 fn measured(store: &Store, job: &NewJob, outcome: &str, summary: &str) -> String {
     let id = store.submit(job, 10).expect("queued").id;
     let lease = store.claim(&cpu(), true).expect("works").expect("waits");
-    let verdict: EventBody = serde_json::from_value(serde_json::json!({
+    let events = [remark("output"), verdict(outcome, summary), EventBody::Done];
+    store.append(&lease, &events).expect("is current");
+    id
+}
+
+fn verdict(outcome: &str, summary: &str) -> EventBody {
+    serde_json::from_value(serde_json::json!({
         "type": "verdict", "summary": summary, "comparisons": [{
             "variant": "compile", "speedup": 1.0, "ci_low": 1.0, "ci_high": 1.0, "outcome": outcome
         }]
     }))
-    .expect("a verdict");
-    store
-        .append(&lease, &[remark("output"), verdict, EventBody::Done])
-        .expect("is current");
-    id
+    .expect("a verdict")
 }
 
 fn list_of_jobs_is_filtered(server: &dyn Server) {
@@ -616,6 +619,60 @@ fn list_of_jobs_is_filtered(server: &dyn Server) {
     assert_eq!(listed[0].job.labels, ["main", "llama/7b"]);
     assert_eq!(listed[0].device.as_deref(), Some("cpu"));
     assert_eq!(listed[0].owner.as_deref(), Some("ann"));
+}
+
+/// Removes what the last schema added, and compares what the upgrade writes with what the running store wrote.
+fn jobs_of_the_schema_without_results_are_filtered_after_the_upgrade(server: &dyn Server) {
+    let store = server.open();
+    measured(&store, &job(), "FASTER", "Variant compile is faster.");
+    measured(&store, &job(), "SLOWER", "Variant compile is slower.");
+    let fail = |before: Vec<EventBody>| {
+        store.submit(&job(), 10).expect("queued");
+        let lease = store.claim(&cpu(), true).expect("works").expect("waits");
+        let failed: EventBody = serde_json::from_value(serde_json::json!({
+            "type": "failed", "code": "timeout", "message": "It was stopped.", "help": "Use a smaller input."
+        }))
+        .expect("a failure");
+        let events: Vec<EventBody> = before.into_iter().chain([failed]).collect();
+        store.append(&lease, &events).expect("is current");
+    };
+    fail(vec![remark("output")]);
+    fail(vec![verdict("FASTER", "Until then, compile was faster.")]);
+    store.submit(&job(), 10).expect("queued");
+
+    let list = |store: &Store| {
+        [None, Some(Outcome::Faster), Some(Outcome::Slower)].map(|outcome| {
+            let filter = JobFilter {
+                outcome,
+                ..JobFilter::default()
+            };
+            let listed = store.list(&filter, 10).expect("readable");
+            let columns = listed
+                .into_iter()
+                .map(|listed| (listed.job.id, listed.headline, listed.device));
+            columns.collect::<Vec<_>>()
+        })
+    };
+    let before = list(&store);
+    assert_eq!(before.each_ref().map(Vec::len), [5, 2, 1]);
+    let version: usize = store
+        .read(|tx| tx.one::<String>("select value from meta where key = 'schema'", &[]))
+        .expect("readable")
+        .parse()
+        .expect("a number");
+    for column in ["labels", "outcomes", "result"] {
+        execute(&store, &format!("alter table jobs drop column {column}"));
+    }
+    execute(&store, "drop table deliveries");
+    execute(&store, "update jobs set on_device = null");
+    let downgrade = format!(
+        "update meta set value = '{}' where key = 'schema'",
+        version - 1
+    );
+    execute(&store, &downgrade);
+    drop(store);
+
+    assert_eq!(list(&server.open()), before);
 }
 
 fn history_has_the_results_of_one_title_in_order(server: &dyn Server) {
