@@ -19,7 +19,9 @@ ALL := --locked --workspace --features hipward-site/ssr
 
 SAY := printf '\033[2mbuild:\033[0m %s\n'
 HIPWARD := $(CARGO_TARGET_DIR)/debug/hipward
-NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --no-fail-fast || echo test --no-fail-fast)
+# Many tests wait for time limits, so two run on each core.
+NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && \
+  echo nextest run --no-fail-fast --test-threads $$((2 * $$(nproc))) || echo test --no-fail-fast)
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s'|'
