@@ -127,6 +127,10 @@ fn public_origin_adds_a_sitemap_and_canonical_addresses() {
     let (status, robots) = server.get("/robots.txt");
     assert_eq!(status, 200);
     assert!(robots.contains("Sitemap: https://docs.example/sitemap.xml"));
+    for path in ["/fleet/", "/jobs/"] {
+        assert!(robots.contains(&format!("Disallow: {path}\n")), "{robots}");
+        assert!(!sitemap.contains(path), "{path}");
+    }
     let (_, page) = server.get("/learn/");
     assert!(page.contains(r#"<link rel="canonical" href="https://docs.example/learn/""#));
 

@@ -10,7 +10,7 @@ pub const SITEMAP: &str = "sitemap.xml";
 pub const ROBOTS: &str = "robots.txt";
 
 impl Site {
-    /// The sitemap: every page except those of jobs.
+    /// The sitemap: every page except those of jobs and of the fleet.
     pub fn sitemap(&self) -> Option<String> {
         self.public.origin.as_ref()?;
         let routes = self.routes();
@@ -24,12 +24,12 @@ impl Site {
         ))
     }
 
-    /// The rules for crawlers: all pages except those of jobs.
+    /// The rules for crawlers: all pages except those of jobs and of the fleet.
     pub fn robots(&self) -> Option<String> {
         let origin = self.public.origin.as_ref()?;
         (self.base() == "/").then(|| {
             format!(
-                "User-agent: *\nDisallow: /api/\nDisallow: /jobs/\nSitemap: {origin}/{SITEMAP}\n"
+                "User-agent: *\nDisallow: /api/\nDisallow: /fleet/\nDisallow: /jobs/\nSitemap: {origin}/{SITEMAP}\n"
             )
         })
     }
