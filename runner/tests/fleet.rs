@@ -42,9 +42,10 @@ fn report(server: &Server, token: &Path, name: &str, device: &Value, facts: &Val
 /// Runs `hipward fleet` with a token. Returns whether it succeeded, and its output.
 fn fleet(server: &Server, token: &Path, arguments: &[&str]) -> (bool, String) {
     let output = hipward()
-        .args(["fleet", "--host", &server.url, "--token-file"])
-        .arg(token)
+        .arg("fleet")
         .args(arguments)
+        .args(["--host", &server.url, "--token-file"])
+        .arg(token)
         .output()
         .expect("runs");
     let text = [output.stdout, output.stderr].concat();

@@ -58,7 +58,7 @@ fn options(help: &str) -> Vec<String> {
     found
 }
 
-/// A row for each command below `path`; one with commands of its own is replaced by these.
+/// A row for each command below `path`. One that needs a command of its own is replaced by these.
 fn rows(path: &[&str]) -> Vec<[String; 3]> {
     let all = help(path);
     let commands = section(&all, "Commands:").filter_map(|line| line.trim().split_once("  "));
@@ -66,13 +66,15 @@ fn rows(path: &[&str]) -> Vec<[String; 3]> {
     for (name, about) in commands.filter(|(name, _)| *name != "help") {
         let path = [path, &[name]].concat();
         let help = help(&path);
-        if section(&help, "Commands:").next().is_some() {
-            found.extend(rows(&path));
-            continue;
-        }
         let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
         let usage = usage.expect("a usage line").replace(" [OPTIONS]", "");
-        found.push([usage, about.trim().to_owned(), options(&help).join("\n")]);
+        if !usage.ends_with(" <COMMAND>") {
+            let usage = usage.replace(" [COMMAND]", "");
+            found.push([usage, about.trim().to_owned(), options(&help).join("\n")]);
+        }
+        if section(&help, "Commands:").next().is_some() {
+            found.extend(rows(&path));
+        }
     }
     found
 }

@@ -8,10 +8,10 @@ use crate::TOKEN_VARIABLE;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TokenArgs {
     /// File with the token for running code [default: the token in $HIPWARD_TOKEN]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     token_file: Option<PathBuf>,
     /// No longer supported; reports how to pass the token
-    #[arg(long, value_name = "TOKEN", hide = true)]
+    #[arg(long, value_name = "TOKEN", hide = true, global = true)]
     token: Option<String>,
 }
 
