@@ -36,14 +36,14 @@ impl Format for GitHub {
     }
 }
 
-/// A message: a line break would end the command.
-fn data(text: &str) -> String {
+/// Escapes a message: a line break would end the command.
+pub fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
 
-/// A property: a comma would begin the next one.
-fn property(text: &str) -> String {
+/// Escapes a property: a comma would begin the next one.
+pub fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,6 +1,6 @@
 //! Output formats for people and programs. Pure: reports in, strings out, one file after the other.
 
-mod github;
+pub mod github;
 mod json;
 mod markdown;
 mod plan;

@@ -137,21 +137,33 @@ pub(crate) struct ListQuery {
 
 impl ListQuery {
     /// The filter. Fails with the reason if a value is unknown.
-    fn filter(&self, identity: &Identity) -> Result<JobFilter, String> {
+    fn filter(&self) -> Result<ListFilter, String> {
         let is_mine = match self.mine.as_deref() {
             None | Some("false") => false,
             Some("true") => true,
             Some(other) => return Err(format!("mine={other:?} is neither true nor false.")),
         };
-        Ok(JobFilter {
+        Ok(ListFilter {
             search: self.search.clone().unwrap_or_default(),
             state: named("state", self.state.as_deref())?,
             device: self.device.clone(),
             outcome: named("outcome", self.outcome.as_deref())?,
             label: self.label.clone(),
-            owner: is_mine.then(|| identity.name.clone()),
-            ..JobFilter::default()
+            is_mine,
         })
+    }
+}
+
+/// The jobs of a list that `identity` requests.
+fn condition(filter: &ListFilter, identity: &Identity) -> JobFilter {
+    JobFilter {
+        search: filter.search.clone(),
+        state: filter.state,
+        device: filter.device.clone(),
+        outcome: filter.outcome,
+        label: filter.label.clone(),
+        owner: filter.is_mine.then(|| identity.name.clone()),
+        ..JobFilter::default()
     }
 }
 
@@ -187,7 +199,7 @@ pub(crate) async fn list(
         )
     };
     let Query(query) = query.map_err(|error| invalid(format!("{error}.")))?;
-    let filter = query.filter(&identity).map_err(invalid)?;
+    let filter = condition(&query.filter().map_err(invalid)?, &identity);
     let limit = match query.limit {
         None => 50,
         Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -224,15 +236,7 @@ pub(super) async fn for_page(
         label: value("label"),
         is_mine: value("mine").is_some(),
     };
-    let condition = JobFilter {
-        search: filter.search.clone(),
-        state: filter.state,
-        device: filter.device.clone(),
-        outcome: filter.outcome,
-        label: filter.label.clone(),
-        owner: filter.is_mine.then(|| identity.name.clone()),
-        ..JobFilter::default()
-    };
+    let condition = condition(&filter, identity);
     app.store
         .with(move |store| {
             Ok(JobList {

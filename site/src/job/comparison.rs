@@ -139,7 +139,8 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-fn time(stats: &Stats) -> String {
+/// A median with its interval, milliseconds.
+pub(crate) fn time(stats: &Stats) -> String {
     format!(
         "{} [{}, {}]",
         number(stats.median),

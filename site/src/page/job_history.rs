@@ -4,7 +4,7 @@ use super::frame::Page;
 use super::job::minute;
 use super::{HistorySubject, JobHistory, query_value};
 use crate::format::{fixed, number};
-use crate::job::{measured_variants, stats};
+use crate::job::{measured_variants, stats, time};
 use crate::{Route, Site};
 use hipward_protocol::{JobSummary, JobView, Stats, VariantId};
 use leptos::prelude::*;
@@ -188,15 +188,6 @@ fn row(site: &Site, job: &JobSummary, view: &JobView, variants: &[(VariantId, St
         </tr>
     }
     .into_any()
-}
-
-fn time(stats: &Stats) -> String {
-    format!(
-        "{} [{}, {}]",
-        number(stats.median),
-        number(stats.ci_low),
-        number(stats.ci_high)
-    )
 }
 
 /// A length with one decimal, which is enough for any screen.

@@ -1,6 +1,7 @@
 //! `--format github`: workflow commands that GitHub shows as annotations of a change, and the summary of the workflow's step.
 
 use super::invalid;
+use hipward_analyzer::output::github::{data, property};
 use hipward_protocol::{JobState, JobView};
 use hipward_site::{JobComparison, benchmark_sentence};
 use std::{
@@ -82,16 +83,4 @@ pub(super) fn add_to_summary(
     let file = OpenOptions::new().create(true).append(true).open(&path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| format!("cannot write the summary {}: {error}", path.display()))
-}
-
-/// A message: a line break would end the command.
-fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
-}
-
-/// A property: a comma would begin the next one.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
 }
