@@ -131,6 +131,50 @@ fn buffer_accesses_beyond_the_records_read_zero_without_a_finding() {
     assert_eq!(words(&contents), [seven, seven, 0, 1, 0, 0, 0, 0]);
 }
 
+/// Adds 1 to the number 2 GiB after the start of a buffer of 3 GiB, and returns it.
+fn beyond_2_gib(access: &str) -> u32 {
+    let body = format!("{START}v_or_b32_e32 v2, 0x80000000, v1\n{access}");
+    let text = common::listing("gfx942", &body, 1, 0);
+    let listing = Listing::parse(&text).expect("a listing");
+    let program = Program::new(&listing, None).expect("a program");
+    let mut memory = Memory::new();
+    let x = memory.add_zeroed("x", 3 << 30).expect("below the limit");
+    let launch = Launch {
+        grid: [1, 1, 1],
+        workgroup: [64, 1, 1],
+        arguments: vec![x.to_le_bytes().to_vec()],
+        dynamic_lds: 0,
+        budget: 100,
+    };
+    let report = hipward_emulator::run(&program, &launch, &mut memory).expect("a run");
+    assert!(
+        report.error.is_none() && report.findings.is_empty(),
+        "{report:?}"
+    );
+    words(&memory.contents(x + (2 << 30), 4).expect("in bounds"))[0]
+}
+
+/// Triton compiles 32-bit offsets for tensors of at most 2 GiB. With a larger one, such code reads zeros and drops stores.
+#[test]
+fn code_for_2_gib_does_not_reach_the_rest_of_a_larger_tensor() {
+    let small = "s_mov_b32 s2, 0x7ffffffe
+        s_mov_b32 s3, 0x27000
+        buffer_load_dword v3, v2, s[0:3], 0 offen
+        s_waitcnt vmcnt(0)
+        v_add_u32_e32 v3, 1, v3
+        buffer_store_dword v3, v2, s[0:3], 0 offen";
+    assert_eq!(beyond_2_gib(small), 0);
+    let large = "v_mov_b32_e32 v4, s0
+        v_mov_b32_e32 v5, s1
+        v_add_co_u32_e32 v4, vcc, v4, v2
+        v_addc_co_u32_e32 v5, vcc, 0, v5, vcc
+        global_load_dword v3, v[4:5], off
+        s_waitcnt vmcnt(0)
+        v_add_u32_e32 v3, 1, v3
+        global_store_dword v[4:5], v3, off";
+    assert_eq!(beyond_2_gib(large), 1);
+}
+
 #[test]
 fn atomics_return_the_old_value_of_each_lane_in_turn() {
     let body = "v_mov_b32_e32 v2, 0\nv_mov_b32_e32 v3, 1
@@ -308,8 +352,6 @@ fn private_memory_belongs_to_a_lane_and_has_bounds() {
         1,
         0,
     );
-    let size = "\t\t.amdhsa_private_segment_fixed_size 16\n\t.end_amdhsa_kernel";
-    let text = text.replace("\t.end_amdhsa_kernel", size);
     let listing = Listing::parse(&text).expect("a listing");
     let program = Program::new(&listing, None).expect("a program");
     let mut memory = Memory::new();

@@ -186,6 +186,38 @@ fn sparse_products_use_the_positions_of_the_index() {
     }
 }
 
+/// Each sparse product on each architecture that has it, with the first set of positions.
+#[test]
+fn every_sparse_product_is_executed() {
+    let names = include_str!("mnemonics.txt").lines();
+    let mut count = 0;
+    for (name, archs) in names.filter_map(|line| line.strip_prefix("v_smfmac_")?.split_once(' ')) {
+        for arch in archs.split(' ') {
+            let format = |word: &str| match (word, arch) {
+                ("f16", _) => F16,
+                ("bf16", _) => BF16,
+                ("i8", _) => I8,
+                ("fp8", "gfx942") => FNUZ_FP8,
+                ("bf8", "gfx942") => FNUZ_BF8,
+                ("fp8", _) => OCP_FP8,
+                ("bf8", _) => OCP_BF8,
+                _ => panic!("the format {word}"),
+            };
+            let words: Vec<&str> = name.split('_').skip(2).collect();
+            let formats = [words.first(), words.last()].map(|word| format(word.expect("a format")));
+            check(&Case {
+                arch,
+                name,
+                formats,
+                modifiers: "",
+                set: 0,
+            });
+            count += 1;
+        }
+    }
+    assert_eq!(count, 42);
+}
+
 #[test]
 fn numbers_beside_those_of_the_index_are_not_multiplied() {
     let mut lanes = [[0u32; 20]; 64];

@@ -15,6 +15,9 @@ const MOST_SNAPSHOTS: usize = 8;
 /// Instructions between two snapshots at first.
 const INTERVAL: u64 = 1 << 14;
 
+/// Instructions that take ten times as long as the copy of a page of memory, so that snapshots take a tenth of a run.
+const PER_PAGE: u64 = 10;
+
 /// Where a wavefront is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -87,7 +90,7 @@ impl Stepper {
         }
     }
 
-    /// Sets the number of instructions between two snapshots. It grows with the length of the run.
+    /// Sets the number of instructions between two snapshots. It grows with the length of the run and with the memory.
     pub fn set_interval(&mut self, instructions: u64) {
         self.interval = instructions.max(1);
     }
@@ -158,17 +161,18 @@ impl Stepper {
         if newest.is_some_and(|newest| newest >= self.execution.executed) {
             return;
         }
-        if self.snapshots.len() == MOST_SNAPSHOTS {
+        while self.snapshots.len() >= MOST_SNAPSHOTS
+            || self.interval < PER_PAGE * self.memory.pages()
+        {
             self.interval *= 2;
             let interval = self.interval;
             self.snapshots
                 .retain(|(execution, _)| execution.executed.is_multiple_of(interval));
-            if !self.execution.executed.is_multiple_of(interval) {
-                return;
-            }
         }
-        self.snapshots
-            .push((self.execution.clone(), self.memory.clone()));
+        if self.execution.executed.is_multiple_of(self.interval) {
+            self.snapshots
+                .push((self.execution.clone(), self.memory.clone()));
+        }
     }
 
     /// Instructions that were executed.

@@ -96,6 +96,12 @@ impl Memory {
         Self::default()
     }
 
+    /// The number of pages that exist.
+    pub(crate) fn pages(&self) -> u64 {
+        let of_buffer = |buffer: &Buffer| buffer.pages.iter().flatten().count() as u64;
+        self.buffers.iter().map(of_buffer).sum()
+    }
+
     /// Adds a buffer with contents, and returns its address. `None` if it is too large, or if there are too many.
     pub fn add(&mut self, name: &str, contents: &[u8]) -> Option<u64> {
         let address = self.add_buffer(name, contents.len() as u64, false)?;

@@ -21,6 +21,8 @@ pub(crate) struct Instruction {
     data: u16,
     /// Second operand.
     second: u16,
+    /// The number that an exchange compares with.
+    compared: u16,
     /// Byte offsets of the two parts; equal for single accesses.
     offsets: [u32; 2],
 }
@@ -114,6 +116,7 @@ pub(crate) fn decode(text: &mut Text, arch: Arch) -> Result<Option<Instruction>>
         address: 0,
         data: 0,
         second: 0,
+        compared: 0,
         offsets: [0; 2],
     };
     let unit = match operation {
@@ -171,10 +174,10 @@ pub(crate) fn decode(text: &mut Text, arch: Arch) -> Result<Option<Instruction>>
                 operands.push((&mut found.data, count));
             }
             operands.push((&mut found.address, 1));
-            operands.push((&mut found.second, count));
             if atomic.compares {
-                return Err(text.error("this operation is not supported in LDS"));
+                operands.push((&mut found.compared, count));
             }
+            operands.push((&mut found.second, count));
         }
         Operation::Swizzle(_) => {}
     }
@@ -256,6 +259,7 @@ fn swizzle(text: &mut Text) -> Result<Instruction> {
         address: 0,
         data,
         second,
+        compared: 0,
         offsets: [0; 2],
     })
 }
@@ -436,12 +440,18 @@ impl Instruction {
                     }
                 }
                 Operation::Atomic { atomic, returns } => {
-                    take(wave, self.second, lane, &mut bytes[..atomic.bytes]);
-                    let data = u64::from_le_bytes([
-                        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6],
-                        bytes[7],
-                    ]);
-                    let update = |old| atomic.apply(old, data, 0);
+                    let number_in = |register: u16| {
+                        let mut bytes = [0; 8];
+                        take(wave, register, lane, &mut bytes[..atomic.bytes]);
+                        u64::from_le_bytes(bytes)
+                    };
+                    let data = number_in(self.second);
+                    let compared = if atomic.compares {
+                        number_in(self.compared)
+                    } else {
+                        0
+                    };
+                    let update = |old| atomic.apply(old, data, compared);
                     let (old, seen) =
                         environment
                             .lds

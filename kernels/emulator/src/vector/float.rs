@@ -48,8 +48,13 @@ fn minimum(a: f32, b: f32) -> f32 {
 }
 
 fn fraction(a: f32) -> f32 {
-    // The largest number below one, where the difference would round to one.
-    (a - a.floor()).min(f32::from_bits(0x3f7f_ffff))
+    let part = a - a.floor();
+    // The largest number below one, where the difference rounds to one.
+    if part == 1.0 {
+        f32::from_bits(0x3f7f_ffff)
+    } else {
+        part
+    }
 }
 
 /// `2^a`. The hardware flushes a denormal result; compilers scale the operand to avoid one.

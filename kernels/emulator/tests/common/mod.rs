@@ -27,7 +27,8 @@ pub(crate) fn assert_caught(faults: &[(&'static str, &'static str, fn())]) {
     }
 }
 
-/// A listing with one kernel, `test`, whose arguments are so many addresses, in `s[0:1]`.
+/// A listing with one kernel, `test`, whose arguments are so many addresses, in `s[0:1]`. Its lanes have 16 bytes of private
+/// memory if the code uses any.
 pub(crate) fn listing(arch: &str, body: &str, buffers: usize, lds: u32) -> String {
     let arguments: String = (0..buffers)
         .map(|at| {
@@ -48,9 +49,11 @@ pub(crate) fn listing(arch: &str, body: &str, buffers: usize, lds: u32) -> Strin
             }
         })
         .collect();
+    let private = if body.contains("scratch_") { 16 } else { 0 };
     format!(
         "\t.amdgcn_target \"amdgcn-amd-amdhsa--{arch}\"\ntest:\n{body}\ts_endpgm\n.Lfunc_end0:\n\
-         \t.amdhsa_kernel test\n\t\t.amdhsa_group_segment_fixed_size {lds}\n\t\t.amdhsa_user_sgpr_count 2\n\
+         \t.amdhsa_kernel test\n\t\t.amdhsa_group_segment_fixed_size {lds}\n\t\t.amdhsa_private_segment_fixed_size {private}\n\
+         \t\t.amdhsa_user_sgpr_count 2\n\
          \t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1\n\t\t.amdhsa_float_denorm_mode_32 3\n\t.end_amdhsa_kernel\n\
          \t.amdgpu_metadata\n---\namdhsa.kernels:\n  - .args:\n{arguments}    .max_flat_workgroup_size: 1024\n    \
          .name: test\n...\n\t.end_amdgpu_metadata\n"
