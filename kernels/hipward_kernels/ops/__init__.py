@@ -14,6 +14,9 @@ from hipward_kernels.ops.silu_mul import silu_mul
 from hipward_kernels.ops.softmax import softmax
 from hipward_kernels.ops.swiglu import swiglu
 
+# The operators need the ops, so they are registered last.
+from hipward_kernels.ops import custom  # isort: skip  # noqa: F401
+
 __all__ = [
     "add_rmsnorm",
     "cross_entropy",
