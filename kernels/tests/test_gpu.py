@@ -420,6 +420,9 @@ STEPS: dict[str, Callable[..., Any]] = {
     "add_rmsnorm, sum unused": lambda *arguments: add_rmsnorm(*arguments)[0],
     "silu_mul": lambda x, other, _: silu_mul(x, other),
     "gelu_mul": lambda x, other, _: gelu_mul(x, other),
+    "layernorm": lambda x, _, weight: layernorm(x, weight, 2 * weight),
+    "layernorm without weight": lambda x, _, weight: layernorm(x, None, weight),
+    "softmax": lambda x, *_: softmax(x),
 }
 
 

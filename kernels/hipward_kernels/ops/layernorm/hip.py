@@ -19,6 +19,7 @@ from hipward_kernels.gpu.arch import cluster_of, get_gfx
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops import parts as partial_gradients
+from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, Launches, aligned, at_least_as_wide, readable_rows, whole_vectors
 from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like
@@ -26,6 +27,8 @@ from hipward_kernels.ops.layernorm.autograd import Statistics, function
 from hipward_kernels.ops.row_plan import BACKWARD_VECTORS, Plan, backward_teams, cluster_for, most_vectors, plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hipward_kernels.jit.driver import Launch
 
 _FORWARD = Launches(Kernel(Path(__file__).with_name("hip.hip"), "forward", "PPPPPPqqiff"))
@@ -204,12 +207,35 @@ def differentiable(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> boo
     )
 
 
+def _for_training(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
+    """Selects the kernels for `training.cpp`."""
+    generation, _, _, device, dtype_number, weight_number, rows, columns, stride, kinds = form
+    dtype, weight = training.DTYPES.get(dtype_number), training.DTYPES.get(weight_number)
+    if dtype is None or (weight is None and weight_number >= 0):
+        return None
+    key = (generation, device, dtype, weight, bool(kinds & 1), bool(kinds & 2))
+    if not backward:
+        found = ready(*key, True, rows, columns, stride)
+        return None if found is None else (found.launch.handle, found.blocks, found.launch.threads)
+    found = ready_backward(*key, rows, columns)
+    if found is None:
+        return None
+    numbers = (found.launch.handle, found.blocks, found.launch.threads, found.step)
+    return (*numbers, found.parts.handle, found.parts_blocks, found.parts.threads) if found.parts else numbers
+
+
+training.register("layernorm", _for_training)
 trained = function(forward, backward)
 
 
 def layernorm(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Any:
     """See `hipward_kernels.ops.layernorm`."""
     if trains(x, weight, bias):
+        native = training.module()
+        if native is not None:
+            y = native.layernorm(x, weight, bias, eps, tuning.generation)
+            if y is not None:
+                return y
         return trained(x, weight, bias, eps) if differentiable(x, weight, bias) else NotImplemented
     result = forward(x, weight, bias, eps, save=False)
     return result if result is NotImplemented else result[0]

@@ -16,6 +16,7 @@ from hipward_kernels.dispatch import tuning
 from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, Launches, aligned, readable_rows, whole_vectors
 from hipward_kernels.ops.launch import as_rows, contiguous_like
@@ -23,6 +24,8 @@ from hipward_kernels.ops.row_plan import Plan, cluster_for, most_vectors, plan
 from hipward_kernels.ops.softmax.autograd import function
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
     from hipward_kernels.jit.driver import Launch
@@ -108,11 +111,25 @@ def differentiable(x: Tensor) -> bool:
     )
 
 
+def _for_training(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
+    """Selects the kernels for `training.cpp`."""
+    generation, _, _, device, dtype_number, _, rows, columns, stride, _ = form
+    dtype = training.DTYPES.get(dtype_number)
+    found = None if dtype is None else ready(generation, backward, device, dtype, rows, columns, stride)
+    return None if found is None else (found[0].handle, found[1], found[0].threads)
+
+
+training.register("softmax", _for_training)
 trained = function(forward, backward)
 
 
 def softmax(x: Tensor) -> Any:
     """See `hipward_kernels.ops.softmax`."""
     if trains(x):
+        native = training.module()
+        if native is not None:
+            y = native.softmax(x, tuning.generation)
+            if y is not None:
+                return y
         return trained(x) if differentiable(x) else NotImplemented
     return forward(x)
