@@ -251,11 +251,13 @@ impl Monitor<'_> {
         let measure = now >= self.next_disk_check;
         if measure {
             self.next_disk_check = now + DISK_CHECK_INTERVAL;
-            self.unnamed = unnamed_usage(&processes, self.spec.identity.as_ref());
-            self.shared_memory.observe(&processes);
-            heartbeat.beat();
+            self.unnamed =
+                unnamed_usage(&processes, self.spec.identity.as_ref(), || heartbeat.beat());
+            self.shared_memory.observe(&processes, || heartbeat.beat());
         }
-        if is_memory_over(limits.memory_bytes, &processes, self.unnamed) {
+        if is_memory_over(limits.memory_bytes, &processes, self.unnamed, || {
+            heartbeat.beat();
+        }) {
             return Some(Limit::Memory);
         }
         if measure
