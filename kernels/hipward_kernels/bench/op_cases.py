@@ -16,7 +16,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul
+from hipward_kernels.ops import (
+    add_rmsnorm,
+    cross_entropy,
+    gelu_mul,
+    layernorm,
+    qkv_rope,
+    rmsnorm,
+    rope,
+    silu_mul,
+    softmax,
+)
 from hipward_kernels.ops.rope import rope_table
 
 if TYPE_CHECKING:
@@ -25,6 +35,8 @@ if TYPE_CHECKING:
 EPS = 1e-6
 ROWS = (1, 32, 2048, 16384)
 COLUMNS = (1024, 4096, 8192, 16384, 65536)
+ROW_OPS = ("rmsnorm", "add_rmsnorm", "layernorm", "softmax", "silu_mul", "gelu_mul")
+"""Ops on rows of any number and length."""
 HEADS, KV_HEADS, HEAD_DIM = 32, 8, 128
 LENGTH = 2048
 
@@ -53,6 +65,19 @@ def plain_add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tens
     """The baseline: a residual addition and RMSNorm as most models write them."""
     total = x + residual
     return plain_rmsnorm(total, weight), total
+
+
+def plain_layernorm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """The baseline: LayerNorm written out, in several kernels."""
+    wide = x.float()
+    centred = wide - wide.mean(-1, keepdim=True)
+    return (centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + EPS)).to(x.dtype) * weight + bias
+
+
+def plain_softmax(x: Tensor) -> Tensor:
+    """The baseline: softmax written out, in several kernels."""
+    exponentials = torch.exp(x.float() - x.float().amax(-1, keepdim=True))
+    return (exponentials / exponentials.sum(-1, keepdim=True)).to(x.dtype)
 
 
 def plain_silu_mul(gate: Tensor, up: Tensor) -> Tensor:
@@ -108,12 +133,16 @@ class Case:
         """Fresh random arguments."""
         rows, columns = self.shape
         x = self._random(rows, columns)
-        if self.op == "rmsnorm":
-            return x, self._random(columns)
-        if self.op == "add_rmsnorm":
-            return x, self._random(rows, columns), self._random(columns)
-        if self.op in ("silu_mul", "gelu_mul"):
-            return x, self._random(rows, columns)
+        rest: dict[str, list[tuple[int, ...]]] = {
+            "rmsnorm": [(columns,)],
+            "add_rmsnorm": [self.shape, (columns,)],
+            "layernorm": [(columns,), (columns,)],
+            "softmax": [],
+            "silu_mul": [self.shape],
+            "gelu_mul": [self.shape],
+        }
+        if self.op in rest:
+            return x, *(self._random(*shape) for shape in rest[self.op])
         if self.op == "cross_entropy":
             return x, torch.randint(0, columns, (rows,), device=self.device)
         length = min(rows, LENGTH)
@@ -132,9 +161,9 @@ class Case:
             return 2 * elements * size + min(rows, LENGTH) * HEAD_DIM * 4
         if self.op == "cross_entropy":
             return elements * size + rows * 8
-        tensors = {"rmsnorm": 2, "add_rmsnorm": 4, "silu_mul": 3, "gelu_mul": 3}[self.op]
-        weight = columns if "rmsnorm" in self.op else 0
-        return (tensors * elements + weight) * size
+        tensors = {"rmsnorm": 2, "add_rmsnorm": 4, "layernorm": 2, "softmax": 2, "silu_mul": 3, "gelu_mul": 3}[self.op]
+        parameters = {"rmsnorm": 1, "add_rmsnorm": 1, "layernorm": 2}.get(self.op, 0)
+        return (tensors * elements + parameters * columns) * size
 
     def eager(self) -> Callable[..., Any]:
         """The op as most models write it."""
@@ -146,7 +175,13 @@ class Case:
 
     def torch_op(self) -> str:
         """The name of the variant that uses PyTorch's own op, or the smallest number of its ops."""
-        return {"rmsnorm": "F.rms_norm", "add_rmsnorm": "add, F.rms_norm"}.get(self.op, "eager")
+        own = {
+            "rmsnorm": "F.rms_norm",
+            "add_rmsnorm": "add, F.rms_norm",
+            "layernorm": "F.layer_norm",
+            "softmax": "F.softmax",
+        }
+        return own.get(self.op, "eager")
 
     def rivals(self, without: Collection[str] = ()) -> Iterator[tuple[str, Callable[..., Any]]]:
         """The other implementations, except torch.compile, which is created when it is measured.
@@ -161,6 +196,10 @@ class Case:
             yield "F.rms_norm", lambda x, weight: F.rms_norm(x, x.shape[-1:], weight, EPS)
         if self.op == "add_rmsnorm":
             yield "add, F.rms_norm", _add_then_rms_norm
+        if self.op == "layernorm":
+            yield "F.layer_norm", lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], weight, bias, EPS)
+        if self.op == "softmax":
+            yield "F.softmax", lambda x: F.softmax(x, -1)
         if self._liger_has_it() and LIGER not in without:
             yield "Liger", liger_function(self.op)
 
@@ -183,6 +222,8 @@ def _add_then_rms_norm(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Ten
 EAGER: dict[str, Callable[..., Any]] = {
     "rmsnorm": plain_rmsnorm,
     "add_rmsnorm": plain_add_rmsnorm,
+    "layernorm": plain_layernorm,
+    "softmax": plain_softmax,
     "silu_mul": plain_silu_mul,
     "gelu_mul": plain_gelu_mul,
     "rope": plain_rope,
@@ -193,6 +234,8 @@ EAGER: dict[str, Callable[..., Any]] = {
 OURS: dict[str, Callable[..., Any]] = {
     "rmsnorm": lambda x, weight: rmsnorm(x, weight, EPS),
     "add_rmsnorm": lambda x, residual, weight: add_rmsnorm(x, residual, weight, EPS),
+    "layernorm": lambda x, weight, bias: layernorm(x, weight, bias, EPS),
+    "softmax": softmax,
     "silu_mul": silu_mul,
     "gelu_mul": gelu_mul,
     "rope": rope,
@@ -204,6 +247,8 @@ OURS: dict[str, Callable[..., Any]] = {
 LIGER_FUNCTIONS: dict[str, tuple[str, str, tuple[Any, ...]]] = {
     "rmsnorm": ("rms_norm", "LigerRMSNormFunction", (EPS, 0.0, "llama", False)),
     "add_rmsnorm": ("fused_add_rms_norm", "LigerFusedAddRMSNormFunction", (EPS, 0.0, "llama", False)),
+    "layernorm": ("layer_norm", "LigerLayerNormFunction", (EPS,)),
+    "softmax": ("softmax", "LigerSoftmaxFunction", ()),
     "silu_mul": ("swiglu", "LigerSiLUMulFunction", ()),
     "gelu_mul": ("geglu", "LigerGELUMulFunction", ()),
 }
@@ -241,12 +286,7 @@ def liger_function(op: str) -> Callable[..., Any]:
 
 def cases(dtype: torch.dtype, device: torch.device) -> list[Case]:
     """All cases: each op at each shape of the grid."""
-    grid = [
-        Case(op, (rows, columns), dtype, device)
-        for op in ("rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul")
-        for rows in ROWS
-        for columns in COLUMNS
-    ]
+    grid = [Case(op, (rows, columns), dtype, device) for op in ROW_OPS for rows in ROWS for columns in COLUMNS]
     tokens = (1, 2048, 16384)
     grid += [Case("rope", (rows, HEADS * HEAD_DIM), dtype, device) for rows in tokens]
     grid += [Case("qkv_rope", (rows, (HEADS + 2 * KV_HEADS) * HEAD_DIM), dtype, device) for rows in tokens]

@@ -32,7 +32,7 @@ from hipward_kernels.bench.core import (
     part_of,
     timings,
 )
-from hipward_kernels.bench.op_cases import CLAIMED, LIGER, LIGER_HELP, Case, MissingRivalError, cases
+from hipward_kernels.bench.op_cases import CLAIMED, LIGER, LIGER_HELP, ROW_OPS, Case, MissingRivalError, cases
 from hipward_kernels.bench.perftest import argument_sets, clock_of, copy_rate
 from hipward_kernels.bench.results import Measurement, append, rows
 from hipward_kernels.dispatch.registry import EAGER, only
@@ -149,7 +149,7 @@ def outputs(result: Any, rows_: int) -> list[Tensor]:
 def definition(case: Case, arguments: Sequence[Tensor]) -> list[Tensor]:
     """The outputs of the op's definition for the same arguments, in float64."""
     long = case.shape[0] > 2 * CHECKED_ROWS
-    by_rows = case.op in ("rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul")
+    by_rows = case.op in ROW_OPS
     wide = []
     for x in arguments:
         part = torch.cat([x[:CHECKED_ROWS], x[-CHECKED_ROWS:]]) if long and by_rows and x.dim() == 2 else x
@@ -181,7 +181,7 @@ def selected(options: argparse.Namespace, device: torch.device) -> Sequence[Case
     ]
     if options.shape:
         shape = shape_from(options.shape)
-        ops = dict.fromkeys(case.op for case in chosen if case.op not in ("rope", "qkv_rope", "cross_entropy"))
+        ops = dict.fromkeys(case.op for case in chosen if case.op in ROW_OPS)
         chosen = [Case(op, shape, getattr(torch, options.dtype), device) for op in ops]
     return part_of(options, chosen)
 

@@ -1,0 +1,190 @@
+"""The ops as operators of PyTorch, `torch.ops.hipward.<op>`, which compilers call and do not trace into.
+
+A compiled graph has such an operator as one node, and the dispatch selects the tier at each call, so that HIP kernels
+stay in compiled code. The backward of an operator is `torch.ops.hipward.differentiate`. It uses the HIP tier's backward
+kernels if they need nothing but the op's arguments; otherwise it runs the op again with autograd.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from hipward_kernels.dispatch import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Kernels = Callable[[Any, Sequence[Any], Sequence[Tensor]], Any]
+
+
+def _no_kernels(*_: Any) -> Any:
+    return NotImplemented
+
+
+@dataclass(frozen=True)
+class Form:
+    """The arguments and results of an op."""
+
+    schema: str
+    """As PyTorch writes it: tensors first, then other values."""
+    tensors: int
+    """Number of the first arguments that are tensors, or None."""
+    shapes: Callable[..., Tensor | tuple[Tensor, ...]]
+    """Uninitialized results for the arguments."""
+    kernels: Kernels = _no_kernels
+    """Gradients of the tensors from the HIP tier's module, the arguments and the gradients of the results, or
+    `NotImplemented`."""
+    summands: bool = False
+    """Whether the first two tensors are only added, so that they have the same gradient."""
+
+
+def _like(x: Tensor, *_: Any) -> Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def _two_like(x: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    return _like(x), _like(x)
+
+
+def _half(x: Tensor) -> Tensor:
+    return x.new_empty((*x.shape[:-1], x.shape[-1] // 2))
+
+
+def _losses(logits: Tensor, labels: Tensor, _: int) -> Tensor:
+    return logits.new_empty(labels.shape, dtype=torch.float64 if logits.dtype == torch.float64 else torch.float32)
+
+
+def _heads(qkv: Tensor, _cos: Tensor, _sin: Tensor, heads: int, kv_heads: int, _layout: str) -> tuple[Tensor, ...]:
+    batch, length, width = qkv.shape
+    size = width // (heads + 2 * kv_heads)
+    return tuple(qkv.new_empty((batch, length, count, size)) for count in (heads, kv_heads, kv_heads))
+
+
+def _rmsnorm(hip: Any, arguments: Sequence[Any], gradients: Sequence[Tensor]) -> Any:
+    x, weight, eps = arguments
+    fits = hip.differentiable("rmsnorm", x, None, weight)
+    return hip.backward(gradients[0], None, x, weight, eps) if fits else NotImplemented
+
+
+def _gated(hip: Any, arguments: Sequence[Any], gradients: Sequence[Tensor]) -> Any:
+    # The op of its module is an instance, and not a function.
+    op = hip.silu_mul if hasattr(hip, "silu_mul") else hip.gelu_mul
+    return op.backward(gradients[0], *arguments) if hip.takes(*arguments) else NotImplemented
+
+
+FORMS = {
+    "rmsnorm": Form("(Tensor x, Tensor? weight, float eps) -> Tensor", 2, _like, _rmsnorm),
+    "add_rmsnorm": Form(
+        "(Tensor x, Tensor residual, Tensor? weight, float eps) -> (Tensor, Tensor)", 3, _two_like, summands=True
+    ),
+    "layernorm": Form("(Tensor x, Tensor? weight, Tensor? bias, float eps) -> Tensor", 3, _like),
+    "softmax": Form("(Tensor x) -> Tensor", 1, _like),
+    "silu_mul": Form("(Tensor gate, Tensor up) -> Tensor", 2, _like, _gated),
+    "gelu_mul": Form("(Tensor gate, Tensor up) -> Tensor", 2, _like, _gated),
+    "swiglu": Form("(Tensor gate_up) -> Tensor", 1, _half),
+    "rope": Form("(Tensor x, Tensor cos, Tensor sin, str layout) -> Tensor", 3, _like),
+    "qkv_rope": Form(
+        "(Tensor qkv, Tensor cos, Tensor sin, int heads, int kv_heads, str layout) -> (Tensor, Tensor, Tensor)",
+        3,
+        _heads,
+    ),
+    "cross_entropy": Form("(Tensor logits, Tensor labels, int ignore_index) -> Tensor", 2, _losses),
+}
+"""The form of each op."""
+
+
+def _register(name: str, form: Form) -> None:
+    def run(*arguments: Any) -> Any:
+        with torch.no_grad():
+            results = registry.op_of(name)(*arguments)
+        # An operator must not return its argument, which the definition of an op may do.
+        return _without_aliases(results, arguments) if isinstance(results, tuple) else results
+
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001 - as PyTorch calls it
+        ctx.save_for_backward(*inputs[: form.tensors])
+        ctx.rest = json.dumps(inputs[form.tensors :])
+
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
+        wanted = list(ctx.needs_input_grad[: form.tensors])
+        both = form.summands and all(wanted[:2])
+        if both:
+            wanted[1] = False
+        found = iter(torch.ops.hipward.differentiate(name, ctx.saved_tensors, ctx.rest, wanted, gradients))
+        returned = [next(found) if want else None for want in wanted]
+        if both:
+            returned[1] = returned[0]
+        return *returned, *(None for _ in json.loads(ctx.rest))
+
+    operator = torch.library.custom_op(f"hipward::{name}", run, mutates_args=(), schema=form.schema)
+    operator.register_fake(form.shapes)
+    register: Callable[..., None] = operator.register_autograd
+    register(backward, setup_context=keep)
+
+
+def _without_aliases(results: Sequence[Tensor], arguments: Sequence[Any]) -> tuple[Tensor, ...]:
+    """The results, of which those are copied that share memory with an argument or with an earlier result."""
+    taken = {x.untyped_storage().data_ptr() for x in arguments if isinstance(x, Tensor)}
+    own = []
+    for result in results:
+        place = result.untyped_storage().data_ptr()
+        own.append(result.clone() if place in taken and result.numel() else result)
+        taken.add(place)
+    return tuple(own)
+
+
+def _differentiate(
+    name: str, tensors: Sequence[Tensor | None], rest: str, wanted: Sequence[bool], gradients: Sequence[Tensor]
+) -> list[Tensor]:
+    """The gradients of those tensors that are `wanted`."""
+    op, form = registry.op_of(name), FORMS[name]
+    arguments = [*tensors, *json.loads(rest)]
+    found: Any = NotImplemented
+    if op.refusals(arguments[0]).get("hip", "there is none") is None:
+        found = form.kernels(op.module("hip"), arguments, gradients)
+    if found is NotImplemented:
+        found = _with_autograd(op, arguments, wanted, gradients)
+    returned = [gradient for gradient, want in zip(found, wanted, strict=True) if want]
+    return list(_without_aliases(returned, [*tensors, *gradients]))
+
+
+def _with_autograd(
+    op: Any, arguments: list[Any], wanted: Sequence[bool], gradients: Sequence[Tensor]
+) -> list[Tensor | None]:
+    leaves = [x.detach().requires_grad_() if want else x for x, want in zip(arguments, wanted, strict=False)]
+    # An operator runs without PyTorch's autograd, which is needed here.
+    key, excluded = torch._C.DispatchKey, torch._C._dispatch_tls_local_exclude_set()  # noqa: SLF001
+    for each in (key.AutogradFunctionality, key.AutogradOther, key.AutogradNestedTensor):
+        excluded = excluded.remove(each)
+    guard = torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded)  # noqa: SLF001
+    with torch.enable_grad(), guard:
+        results = op(*leaves, *arguments[len(leaves) :])
+        results = results if isinstance(results, tuple) else (results,)
+        found = iter(
+            torch.autograd.grad(results, [x for x, want in zip(leaves, wanted, strict=True) if want], gradients)
+        )
+    return [next(found) if want else None for want in wanted]
+
+
+def _gradient_shapes(
+    name: str,  # noqa: ARG001 - as the operator is called
+    tensors: Sequence[Tensor | None],
+    rest: str,  # noqa: ARG001
+    wanted: Sequence[bool],
+    gradients: Sequence[Tensor],  # noqa: ARG001
+) -> list[Tensor]:
+    return [_like(x) for x, want in zip(tensors, wanted, strict=True) if want and x is not None]
+
+
+torch.library.custom_op(
+    "hipward::differentiate",
+    _differentiate,
+    mutates_args=(),
+    schema="(str name, Tensor?[] tensors, str rest, bool[] wanted, Tensor[] gradients) -> Tensor[]",
+).register_fake(_gradient_shapes)
+for _name, _form in FORMS.items():
+    _register(_name, _form)
