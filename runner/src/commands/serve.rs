@@ -6,7 +6,7 @@ use super::{
     host::{HostArgs, LabelArgs, Senders, age, bytes, seconds},
     public_args::PublicArgs,
     service,
-    token::TokenArgs,
+    token_args::TokenArgs,
 };
 use crate::{
     api::{AccessConfig, ProxyAuth},

@@ -4,7 +4,7 @@ use super::{
     host::{LabelArgs, RunnerArgs, Senders, age},
     service,
     temporary_folder::TemporaryFolder,
-    token::TokenArgs,
+    token_args::TokenArgs,
 };
 use crate::{
     http_client::server_address,
