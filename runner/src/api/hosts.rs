@@ -3,7 +3,7 @@
 
 use super::{
     App,
-    access_control::Identity,
+    identity::Identity,
     jobs::check_json,
     problem::{ApiError, ApiResult},
 };

@@ -3,6 +3,7 @@
 use super::{
     App,
     access_control::Identity,
+    identity::Identity,
     hosts::Fleet,
     job_id::JobId,
     problem::{ApiError, ApiResult},
