@@ -1,4 +1,6 @@
-//! A PostgreSQL server with an empty cluster of its own, on a socket in a private folder.
+//! A PostgreSQL server with a cluster of its own, on a socket in a private folder.
+
+mod certificate;
 
 use std::{
     fs, io,
@@ -41,33 +43,7 @@ impl PostgresServer {
     #[allow(dead_code, reason = "each test binary uses a part of it")]
     pub(crate) fn start_with_tls() -> Self {
         let mut server = Self::create();
-        let created = Command::new("openssl")
-            .args([
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-nodes",
-            ])
-            .args([
-                "-subj",
-                "/CN=localhost",
-                "-addext",
-                "subjectAltName=DNS:localhost",
-            ])
-            .args([
-                "-addext",
-                "basicConstraints=critical,CA:FALSE",
-                "-days",
-                "2",
-            ])
-            .args(["-keyout", "key.pem", "-out", "certificate.pem"])
-            .current_dir(server.folder.path())
-            .output()
-            .expect("openssl is installed with PostgreSQL");
-        assert!(created.status.success(), "{created:?}");
+        certificate::create(server.folder.path(), "localhost");
         let key = server.folder.path().join("key.pem");
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is ours");
         if is_root() {
