@@ -8,8 +8,8 @@ use super::{
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::{
-    AppendRequest, FreeDevice, HandBackRequest, HostFacts, HostReport, LEASE_TIME, Lease,
-    LeasedJob, RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets,
+    AppendRequest, FreeDevice, HandBackRequest, HostFacts, HostReport, Lease, LeasedJob,
+    RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets,
 };
 use axum::{
     Json,
@@ -264,14 +264,15 @@ pub(crate) async fn claim(
     let free: FreeDevice = parse(&app, &headers, body).await?;
     check_free(&free)?;
     let id = free.device.id.clone();
+    let valid = app.store.lease_time();
     let claimed = app
         .store
-        .with(move |store| store.claim_for(&free, Some(LEASE_TIME), Some(&holder)));
+        .with(move |store| store.claim_for(&free, Some(valid), Some(&holder)));
     let Some(lease) = claimed.await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     tracing::info!(job = lease.job, attempt = lease.attempt, "leased to {id}");
-    Ok(Json(LeasedJob::from(lease)).into_response())
+    Ok(Json(LeasedJob::new(lease, valid)).into_response())
 }
 
 /// Add events to a leased job.
@@ -340,7 +341,7 @@ pub(crate) async fn renew(
         if begun {
             store.mark_begun(lease)?;
         }
-        store.renew(lease, Some(LEASE_TIME))
+        store.renew(lease, Some(store.lease_time()))
     })
     .await
 }

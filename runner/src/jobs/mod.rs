@@ -46,4 +46,3 @@ pub(crate) use store::{
     RemoveOutcome, Retention, Role, RunningJob, Store, StoreError, back_up, cookie_value,
     lock_data_folder, restore,
 };
-pub(crate) use work_source::LEASE_TIME;

@@ -54,7 +54,7 @@ impl Store {
                     name: row.get(0)?,
                     report: serde_json::from_str(&row.get::<String>(1)?)?,
                     seen_s: seen_s.max(0.0),
-                    is_silent: seen_s >= LISTED.as_secs_f64(),
+                    is_silent: seen_s.abs() >= LISTED.as_secs_f64(),
                 })
             })
             .collect()

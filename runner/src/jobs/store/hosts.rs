@@ -4,7 +4,7 @@ use super::{Lease, Store, error::Result, sql::values};
 use crate::jobs::{HostReport, store::StoreError};
 use std::time::Duration;
 
-/// Time after its last report for which a host is listed.
+/// Time after its last report for which a host is listed. A report from the future is old too: the clock was set back after it.
 pub(super) const LISTED: Duration = Duration::from_secs(60);
 
 impl Store {
@@ -18,7 +18,7 @@ impl Store {
                     "insert into hosts (name, token, capabilities, seen_at) values (?1, ?2, ?3, {now})
                      on conflict (name) do update
                      set token = excluded.token, capabilities = excluded.capabilities, seen_at = excluded.seen_at
-                     where hosts.token = excluded.token or hosts.seen_at < {now} - ?4"
+                     where hosts.token = excluded.token or abs({now} - hosts.seen_at) > ?4"
                 ),
                 values![name, token, report, LISTED.as_secs_f64()],
             )?;
@@ -30,7 +30,7 @@ impl Store {
     pub(crate) fn hosts(&self) -> Result<Vec<HostReport>> {
         let rows = self.read(|tx| {
             let query = format!(
-                "select capabilities from hosts where seen_at > {} - ?1 order by name",
+                "select capabilities from hosts where abs({} - seen_at) < ?1 order by name",
                 tx.dialect().now
             );
             tx.query(&query, values![LISTED.as_secs_f64()])
