@@ -4,8 +4,9 @@
 mod postgres;
 mod support;
 
-use hipward_protocol::{EventBody, JobState};
+use hipward_protocol::{EventBody, JobState, JobSummary};
 use postgres::PostgresServer;
+use serde_json::json;
 use std::{thread::sleep, time::Duration};
 use support::{MEASURES, Server, WAITS, hipward, printed, state, whole_log};
 
@@ -20,11 +21,25 @@ fn servers_share_jobs_and_lose_none() {
     let mut postgres = PostgresServer::start();
     let url = postgres.database("hipward");
     let database = ["--database", &url, "--lease-time", "10"];
-    let mut runs = Server::start(&database);
     let serves = Server::start(&[&database[..], &["--no-runner"]].concat());
-    // The server without a runner accepts jobs for hosts that join, and none has.
+    // The server without a runner accepts jobs for others, and there are none.
     assert_eq!(serves.get("/readyz").0, 503);
+    let mut runs = Server::start(&database);
     assert_eq!(runs.get("/readyz").0, 200);
+    while serves.get("/readyz").0 == 503 {
+        sleep(Duration::from_millis(50));
+    }
+    let waits = json!({ "code": MEASURES, "require": { "arch": "gfx942" } });
+    let (status, body) = serves.post(&waits);
+    assert_eq!(status, 202, "{body}");
+    let waits: JobSummary = serde_json::from_str(&body).expect("a summary");
+    let page = |server: &Server| server.get(&format!("/jobs/{}/", waits.id)).1;
+    for server in [&serves, &runs] {
+        assert!(
+            page(server).contains("no host has arch=gfx942"),
+            "the reason is stated"
+        );
+    }
 
     // A job of one server is streamed by the other.
     let id = runs.submit(MEASURES).id;

@@ -13,7 +13,10 @@ pub(crate) use refusal::Refusal;
 pub(super) use sandboxes::Prepared;
 
 use self::{activity::Activity, python::Python, sandboxes::Sandboxes};
-use super::{PrivateDirectory, host_facts::HostFacts, request_workers, worker::Worker};
+use super::{
+    PrivateDirectory, host_facts::HostFacts, lease_messages::HostReport, request_workers,
+    worker::Worker,
+};
 use crate::{
     devices,
     isolation::Host,
@@ -154,6 +157,14 @@ impl Runner {
             rocm: python.and_then(|python| python.hip.clone()),
             gpus: python.map_or(0, |python| python.devices.iter().filter(is_gpu).count()),
             labels: self.settings.labels.clone(),
+        }
+    }
+
+    /// What this host can run, as other servers need it.
+    pub(crate) fn report(&self) -> HostReport {
+        HostReport {
+            capabilities: self.capabilities(),
+            facts: self.facts(),
         }
     }
 
