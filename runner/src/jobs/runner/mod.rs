@@ -47,7 +47,7 @@ impl Runner {
             Some(folder) => folder.clone(),
             None => unpack(&settings.data)?,
         };
-        let isolation = host.isolation(None, None);
+        let isolation = host.isolation(None, None, None);
         let mut python = match Refusal::if_too_weak(&isolation, settings.minimum_isolation) {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
