@@ -77,6 +77,9 @@ bench: setup-test build python ## Measure speed and size on this machine as one 
 chaos: ## Kill server, supervisors and workers at random moments: make chaos N=1000
 	HIPWARD_CHAOS=$(or $(N),200) cargo $(NEXTEST) $(ALL) --no-capture --test chaos
 
+cgroups: ## Test the isolation with cgroup v2 on a kernel that runs as a program (needs root and user-mode-linux)
+	tools/test-cgroups
+
 schemathesis: build ## Test the API with requests that are generated from its OpenAPI document
 	@HIPWARD=$(HIPWARD) tools/schemathesis $(SCHEMATHESIS_FLAGS)
 
@@ -108,4 +111,4 @@ vscode: ## Build the Visual Studio Code extension: dist/hipward.vsix
 	@mkdir -p dist
 	cd analyzer/editors/vscode && npx vsce package --no-dependencies --allow-missing-repository --skip-license -o ../../../dist/hipward.vsix
 
-.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu chaos schemathesis fuzz new-rule lock npm dist wheel vscode
+.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu chaos cgroups schemathesis fuzz new-rule lock npm dist wheel vscode
