@@ -25,6 +25,7 @@ pub(crate) use approval::{ApprovalOutcome, Pending};
 pub(crate) use deliveries::Delivery;
 pub(crate) use error::StoreError;
 pub(crate) use fleet::RunningJob;
+pub(crate) use leases::LeaseStates;
 pub(crate) use listing::JobFilter;
 pub(crate) use removal::{RemoveOutcome, Retention};
 pub(crate) use sqlite::{back_up, lock_data_folder, restore};
@@ -41,6 +42,7 @@ use super::{
     host_facts::{vendor_name, version_with_dot},
     lease_messages::FreeDevice,
     random_id,
+    work_source::LEASE_TIME,
 };
 #[cfg(test)]
 use hipward_protocol::Device;
@@ -70,6 +72,8 @@ struct Inner {
     webhooks: OnceLock<Arc<[String]>>,
     /// Maximum number of running jobs of one token, other than the operator's.
     running_limit: OnceLock<usize>,
+    /// The time for which a lease is valid after its renewal, if it is not [`LEASE_TIME`].
+    lease_time: OnceLock<Duration>,
 }
 
 /// Maximum numbers of queued jobs.
@@ -176,6 +180,7 @@ impl Store {
             counters: Mutex::default(),
             webhooks: OnceLock::new(),
             running_limit: OnceLock::new(),
+            lease_time: OnceLock::new(),
         }))
     }
 
@@ -345,6 +350,16 @@ impl Store {
     /// Limits the number of running jobs of one token, other than the operator's. The first call has effect.
     pub(crate) fn limit_running(&self, limit: usize) {
         let _ = self.0.running_limit.set(limit);
+    }
+
+    /// Sets the time for which a lease is valid after its renewal, where leases expire. The first call has effect.
+    pub(crate) fn set_lease_time(&self, valid: Duration) {
+        let _ = self.0.lease_time.set(valid);
+    }
+
+    /// The time for which a lease is valid after its renewal, where leases expire.
+    pub(crate) fn lease_time(&self) -> Duration {
+        self.0.lease_time.get().copied().unwrap_or(LEASE_TIME)
     }
 
     /// The condition of a job that can be leased to a device, with its parameters. `host_facts::meets` has the same rule.

@@ -778,13 +778,16 @@ fn lease_that_is_not_renewed_expires(server: &dyn Server) {
     let hour = Some(Duration::from_secs(3600));
     store.renew(&renewed, hour).expect("is current");
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(store.expired().expect("readable"), 1);
+    let leases = store.inspect_leases().expect("readable");
+    assert_eq!((leases.expired, leases.too_long), (1, 1));
     assert_eq!(store.running().expect("readable"), [own.job]);
     assert_eq!(
         store.end_expired("it stopped").expect("works"),
         [lost.job.as_str()]
     );
-    assert_eq!(store.expired().expect("readable"), 0);
+    store.shorten_leases().expect("works");
+    let leases = store.inspect_leases().expect("readable");
+    assert_eq!((leases.expired, leases.too_long), (0, 0));
     assert_eq!(
         view(&store, &ids[2]).requeue_reason.as_deref(),
         Some("it stopped")
