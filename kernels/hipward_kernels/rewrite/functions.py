@@ -78,9 +78,7 @@ def _use_ops(graph: fx.GraphModule, inputs: Sequence[Any], smallest: int) -> Fou
         found.changed.append(f"{done} of {module_of(node) or 'the model'}")
     graph.graph.eliminate_dead_code()
     if small:
-        found.left.append(
-            f"{small} calls are left to the compiler, because their tensors are below {smallest >> 20} MiB"
-        )
+        found.left.append(f"calls with tensors below {smallest >> 20} MiB are left to the compiler ({small})")
     return found
 
 
