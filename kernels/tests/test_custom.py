@@ -85,8 +85,8 @@ def test_compiled_code_keeps_hip_kernels(monkeypatch: pytest.MonkeyPatch) -> Non
         forward = len(reports)
         gradients = torch.autograd.grad(compiled.square().sum(), leaves)
     assert forward == 3
-    # Those of RMSNorm (and the sum of its parts) and SiLU×mul, and softmax again with its backward.
-    assert len(reports) - forward == 5
+    # RMSNorm has a second kernel, which adds the parts of the gradient of its weight.
+    assert len(reports) - forward == 4
     expected = block(*leaves)
     torch.testing.assert_close(compiled, expected)
     wanted = torch.autograd.grad(expected.square().sum(), leaves)

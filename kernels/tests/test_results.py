@@ -148,3 +148,20 @@ def test_file_with_other_columns_is_not_changed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has the columns"):
         results.append(file, [])
     assert file.read_text() == "op,median\nrmsnorm,1\n"
+
+
+def test_quack_is_a_rival_on_new_nvidia_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr(op_cases, "version", missing)
+    for capability, has in (((9, 0), True), ((8, 0), False)):
+        monkeypatch.setattr("torch.cuda.get_device_capability", lambda _, of=capability: of)
+        assert op_cases.quack_has("rmsnorm", RMSNORM.device) is has
+        assert not op_cases.quack_has("silu_mul", RMSNORM.device)
+    monkeypatch.setattr("torch.cuda.get_device_capability", lambda _: (9, 0))
+    with pytest.raises(MissingRivalError, match=r"QuACK is not installed.*--without quack"):
+        dict(RMSNORM.rivals(["liger"]))
+    assert list(dict(RMSNORM.rivals(["liger", "quack"]))) == ["F.rms_norm"]
+    assert bench.rivals_of(RMSNORM, ["liger", "quack"]) == "torch.compile, F.rms_norm, without Liger, without quack"

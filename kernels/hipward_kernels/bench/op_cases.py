@@ -30,7 +30,7 @@ from hipward_kernels.ops import (
 from hipward_kernels.ops.rope import rope_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 EPS = 1e-6
 ROWS = (1, 32, 2048, 16384)
@@ -43,8 +43,8 @@ LENGTH = 2048
 CLAIMED = {"rmsnorm": 3.4, "add_rmsnorm": 2.8, "gelu_mul": 1.6, "silu_mul": 1.4}
 """Speed-ups over eager that the project's source documents claim without naming device, shape or dtype."""
 
-LIGER = "liger"
-"""The name under which `--without` leaves out Liger-Kernel, the only rival from another package."""
+LIGER, QUACK = "liger", "quack"
+"""The names under which `--without` leaves out the rivals from other packages, Liger-Kernel and QuACK."""
 UNPACKED = Path(__file__).parents[2] / ".liger"
 """The folder for an unpacked Liger-Kernel wheel, for hosts where it is neither installed nor on PYTHONPATH."""
 LIGER_HELP = (
@@ -109,7 +109,13 @@ def plain_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits.float(), labels)
 
 
+QUACK_HELP = (
+    "QuACK (`pip install quack-kernels`) is a rival on NVIDIA GPUs from sm_90 on. For a machine without network, "
+    "install it elsewhere into a folder with `pip install --target FOLDER`, and put the folder on PYTHONPATH."
+)
+
 WAIVE = "`--without liger` measures without it, and the rows record that."
+WAIVE_QUACK = "`--without quack` measures without it, and the rows record that."
 
 
 class MissingRivalError(Exception):
@@ -202,12 +208,17 @@ class Case:
             yield "F.softmax", lambda x: F.softmax(x, -1)
         if self._liger_has_it() and LIGER not in without:
             yield "Liger", liger_function(self.op)
+        if quack_has(self.op, self.device) and QUACK not in without:
+            yield "quack", quack_function(self.op)
 
     def packages(self, without: Collection[str]) -> list[str]:
         """The rivals from other packages, each with its version or the note that it was left out."""
-        if not self._liger_has_it():
-            return []
-        return ["without Liger" if LIGER in without else f"Liger {liger_version()}"]
+        found = []
+        if self._liger_has_it():
+            found.append("without Liger" if LIGER in without else f"Liger {liger_version()}")
+        if quack_has(self.op, self.device):
+            found.append("without quack" if QUACK in without else f"quack {quack_version()}")
+        return found
 
     def _liger_has_it(self) -> bool:
         """Whether Liger-Kernel has the op on this device: its Triton kernels do not run on a CPU."""
@@ -282,6 +293,50 @@ def liger_function(op: str) -> Callable[..., Any]:
     except (ImportError, AttributeError) as error:
         raise MissingRivalError(f"Liger-Kernel {found} has no usable {module}.{name}: {error}. {WAIVE}") from error
     return lambda *arguments: function(*arguments, *rest)
+
+
+QUACK_FUNCTIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "rmsnorm": ("rmsnorm", {"eps": EPS}),
+    "softmax": ("softmax", {}),
+}
+"""By op: QuACK's function, in a module of the same name, and further arguments."""
+
+QUACK_CAPABILITY = (9, 0)
+"""The oldest NVIDIA GPUs that QuACK supports."""
+
+
+def quack_has(op: str, device: torch.device) -> bool:
+    """Whether QuACK has the op on this device."""
+    if op not in QUACK_FUNCTIONS or device.type != "cuda" or torch.version.hip or not torch.cuda.is_available():
+        return False
+    return torch.cuda.get_device_capability(device) >= QUACK_CAPABILITY
+
+
+def quack_version() -> str:
+    """The version of QuACK.
+
+    Raises:
+        MissingRivalError: It is not installed.
+    """
+    try:
+        return version("quack-kernels")
+    except PackageNotFoundError as error:
+        raise MissingRivalError(f"QuACK is not installed. {QUACK_HELP} {WAIVE_QUACK}") from error
+
+
+def quack_function(op: str) -> Callable[..., Any]:
+    """QuACK's implementation of an op.
+
+    Raises:
+        MissingRivalError: It is not installed or cannot be imported.
+    """
+    found = quack_version()
+    name, rest = QUACK_FUNCTIONS[op]
+    try:
+        function = getattr(importlib.import_module(f"quack.{name}"), name)
+    except (ImportError, AttributeError) as error:
+        raise MissingRivalError(f"QuACK {found} has no usable {name}: {error}. {WAIVE_QUACK}") from error
+    return lambda *arguments: function(*arguments, **rest)
 
 
 def cases(dtype: torch.dtype, device: torch.device) -> list[Case]:

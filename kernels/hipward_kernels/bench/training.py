@@ -26,9 +26,14 @@ from hipward_kernels.bench.op_cases import (
     LIGER,
     LIGER_FUNCTIONS,
     LIGER_HELP,
+    QUACK,
+    QUACK_HELP,
     MissingRivalError,
     liger_function,
     liger_version,
+    quack_function,
+    quack_has,
+    quack_version,
 )
 from hipward_kernels.bench.ops import shape_from
 from hipward_kernels.bench.perftest import clock_of
@@ -117,12 +122,14 @@ class Case:
         """Ours and its rivals, by name.
 
         Raises:
-            MissingRivalError: Liger-Kernel is missing, and not left out.
+            MissingRivalError: A package is missing, and not left out.
         """
         ours, torch_name, torch_op = VARIANTS[self.op]
         found = {OURS: ours, torch_name: torch_op}
         if LIGER not in without and self.device.type == "cuda" and self.op in LIGER_FUNCTIONS:
             found["Liger"] = liger_function(self.op)
+        if QUACK not in without and quack_has(self.op, self.device):
+            found["quack"] = quack_function(self.op)
         return found
 
 
@@ -232,9 +239,11 @@ def measure(case: Case, samples: int, without: Sequence[str] = (), *, host: bool
     on_host = host_times(variants, leaves, gradients) if host else {}
     middles = {name: median_interval(found) for name, found in taken.items()}
     best = min(middle for name, (middle, _, _) in middles.items() if name != OURS)
-    names = [name for name in variants if name not in (OURS, "Liger")]
+    names = [name for name in variants if name not in (OURS, "Liger", "quack")]
     if case.op in LIGER_FUNCTIONS:
         names.append(f"Liger {liger_version()}" if "Liger" in variants else "without Liger")
+    if quack_has(case.op, case.device):
+        names.append(f"quack {quack_version()}" if "quack" in variants else "without quack")
     return [
         Measurement(
             op=case.op,
@@ -256,13 +265,13 @@ def measure(case: Case, samples: int, without: Sequence[str] = (), *, host: bool
 def arguments() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
-        prog="python -m hipward_kernels.bench.training", description=__doc__, epilog=LIGER_HELP
+        prog="python -m hipward_kernels.bench.training", description=__doc__, epilog=f"{LIGER_HELP} {QUACK_HELP}"
     )
     made.add_argument("--op", default="rmsnorm", help=f"ops, separated by commas: {', '.join(VARIANTS)}")
     made.add_argument("--dtype", default="bfloat16", help="dtypes, separated by commas")
     made.add_argument("--shape", action="append", help="ROWSxCOLUMNS instead of the whole grid; may be repeated")
     made.add_argument("--samples", type=int, default=40, help="timed steps of each variant (default: %(default)s)")
-    made.add_argument("--without", action="append", default=[], choices=[LIGER], help="a rival to leave out")
+    made.add_argument("--without", action="append", default=[], choices=[LIGER, QUACK], help="a rival to leave out")
     made.add_argument("--results", type=Path, default=RESULTS / "training.csv", help="CSV to append to")
     return made
 

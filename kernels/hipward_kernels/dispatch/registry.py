@@ -210,6 +210,19 @@ def _stays_whole(name: str, device: int, dtype: str, columns: int) -> bool:
     return tuning.has_tier(get_gfx(device), name, dtype.removeprefix("torch."), columns, "hip")
 
 
+def distinct(*arguments: Any) -> list[Any]:
+    """The arguments, with a view in place of a tensor that was there before.
+
+    TorchDynamo does not support an autograd function that gets a tensor twice: PyTorch 2.11 computes a wrong gradient,
+    later ones raise an exception.
+    """
+    found: list[Any] = []
+    for argument in arguments:
+        twice = isinstance(argument, torch.Tensor) and any(argument is earlier for earlier in found)
+        found.append(argument.view_as(argument) if twice else argument)
+    return found
+
+
 class Op:
     """An op with implementations for some tiers. A call runs the first implementation that supports the arguments."""
 
@@ -240,7 +253,7 @@ class Op:
                 return run_whole(self.name, x, *rest)
             if x.dim() and _stays_whole(self.name, x.get_device(), str(x.dtype), int(x.shape[-1])):
                 return _operator(self.name)(x, *rest)
-            return self.function(x)(x, *rest)
+            return self.function(x)(*distinct(x, *rest))
         key = (x.dtype, x.shape, x.get_device(), _disabled, tuning.generation)
         chosen = self._chosen.get(key)
         if chosen is None:

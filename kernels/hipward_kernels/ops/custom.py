@@ -2,7 +2,7 @@
 
 A compiled graph has such an operator as one node, and the dispatch selects the tier at each call, so that HIP kernels
 stay in compiled code. The backward of an operator is `torch.ops.hipward.differentiate`. It uses the HIP tier's backward
-kernels if they need nothing but the op's arguments; otherwise it runs the op again with autograd.
+kernels if they need nothing but arguments and results of the op; otherwise it runs the op again with autograd.
 """
 
 from __future__ import annotations
@@ -20,27 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Kernels = Callable[[Any, Sequence[Any], Sequence[Tensor]], Any]
+    Fallback = Callable[[Any, list[Any], Sequence[bool], Sequence[Tensor]], Sequence["Tensor | None"]]
 
 
-def _no_kernels(*_: Any) -> Any:
-    return NotImplemented
-
-
-@dataclass(frozen=True)
-class Form:
-    """The arguments and results of an op."""
-
-    schema: str
-    """As PyTorch writes it: tensors first, then other values."""
-    tensors: int
-    """Number of the first arguments that are tensors, or None."""
-    shapes: Callable[..., Tensor | tuple[Tensor, ...]]
-    """Uninitialized results for the arguments."""
-    kernels: Kernels = _no_kernels
-    """Gradients of the tensors from the HIP tier's module, the arguments and the gradients of the results, or
-    `NotImplemented`."""
-    summands: bool = False
-    """Whether the first two tensors are only added, so that they have the same gradient."""
+# --- Shapes of results ---
 
 
 def _like(x: Tensor, *_: Any) -> Tensor:
@@ -65,25 +48,116 @@ def _heads(qkv: Tensor, _cos: Tensor, _sin: Tensor, heads: int, kv_heads: int, _
     return tuple(qkv.new_empty((batch, length, count, size)) for count in (heads, kv_heads, kv_heads))
 
 
-def _rmsnorm(hip: Any, arguments: Sequence[Any], gradients: Sequence[Tensor]) -> Any:
-    x, weight, eps = arguments
+# --- Gradients ---
+
+
+def _no_kernels(*_: Any) -> Any:
+    return NotImplemented
+
+
+def _rmsnorm(hip: Any, saved: Sequence[Any], gradients: Sequence[Tensor]) -> Any:
+    x, weight, eps = saved
     fits = hip.differentiable("rmsnorm", x, None, weight)
     return hip.backward(gradients[0], None, x, weight, eps) if fits else NotImplemented
 
 
-def _gated(hip: Any, arguments: Sequence[Any], gradients: Sequence[Tensor]) -> Any:
+def _add_rmsnorm(_: Any, saved: Sequence[Any], gradients: Sequence[Tensor]) -> Any:
+    # The kernels are those of RMSNorm, which can add the gradient of the sum.
+    hip: Any = registry.op_of("rmsnorm").module("hip")
+    total, weight, eps = saved
+    fits = hip.differentiable("add_rmsnorm", total, total, weight)
+    return hip.backward(*gradients, total, weight, eps) if fits else NotImplemented
+
+
+def _softmax(hip: Any, saved: Sequence[Any], gradients: Sequence[Tensor]) -> Any:
+    return (hip.backward(gradients[0], saved[0]),) if hip.differentiable(saved[0]) else NotImplemented
+
+
+def _gated(hip: Any, saved: Sequence[Any], gradients: Sequence[Tensor]) -> Any:
     # The op of its module is an instance, and not a function.
     op = hip.silu_mul if hasattr(hip, "silu_mul") else hip.gelu_mul
-    return op.backward(gradients[0], *arguments) if hip.takes(*arguments) else NotImplemented
+    return op.backward(gradients[0], *saved) if hip.takes(*saved) else NotImplemented
+
+
+def _with_autograd(
+    op: Any, arguments: list[Any], wanted: Sequence[bool], gradients: Sequence[Tensor]
+) -> Sequence[Tensor | None]:
+    """Gradients by running the op again."""
+    leaves = [x.detach().requires_grad_() if want else x for x, want in zip(arguments, wanted, strict=False)]
+    # An operator runs without PyTorch's autograd, which is needed here.
+    key, excluded = torch._C.DispatchKey, torch._C._dispatch_tls_local_exclude_set()  # noqa: SLF001
+    for each in (key.AutogradFunctionality, key.AutogradOther, key.AutogradNestedTensor):
+        excluded = excluded.remove(each)
+    guard = torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded)  # noqa: SLF001
+    with torch.enable_grad(), guard:
+        results = op(*leaves, *arguments[len(leaves) :])
+        results = results if isinstance(results, tuple) else (results,)
+        sources = [x for x, want in zip(leaves, wanted, strict=True) if want]
+        found = iter(torch.autograd.grad(results, sources, gradients))
+    return [next(found) if want else None for want in wanted]
+
+
+def _of_sum(_op: Any, saved: list[Any], wanted: Sequence[bool], gradients: Sequence[Tensor]) -> Sequence[Tensor | None]:
+    """Those of add+RMSNorm: of RMSNorm of the sum, and the sum's own."""
+    dtotal, dweight = _with_autograd(registry.op_of("rmsnorm"), saved, wanted, gradients[:1])
+    return None if dtotal is None else dtotal + gradients[1], dweight
+
+
+def _of_softmax(
+    _op: Any, saved: list[Any], _wanted: Sequence[bool], gradients: Sequence[Tensor]
+) -> Sequence[Tensor | None]:
+    """`y * (dy - sum(dy * y))`."""
+    (y,), (dy,) = saved, gradients
+    wide = torch.float64 if y.dtype == torch.float64 else torch.float32
+    y, dy = y.to(wide), dy.to(wide)
+    return ((y * (dy - (y * dy).sum(-1, keepdim=True))).to(gradients[0].dtype),)
+
+
+# --- Operators ---
+
+
+def _arguments(inputs: Sequence[Any], _: Any) -> Sequence[Any]:
+    return inputs
+
+
+@dataclass(frozen=True)
+class Form:
+    """The arguments and results of an op, and its gradients."""
+
+    schema: str
+    """As PyTorch writes it: tensors first, then other values."""
+    tensors: int
+    """Number of the first arguments that are tensors, or None."""
+    shapes: Callable[..., Tensor | tuple[Tensor, ...]]
+    """Uninitialized results for the arguments."""
+    kernels: Kernels = _no_kernels
+    """Gradients from the HIP tier's module, what was saved, and the gradients of the results, or `NotImplemented`."""
+    saves: Callable[[Sequence[Any], Any], Sequence[Any]] = _arguments
+    """What the backward needs, from the arguments and the result: tensors first, as in the arguments."""
+    fallback: Fallback = _with_autograd
+    """The same as `kernels`, from the op, for any tier."""
+    summands: bool = False
+    """Whether the first two tensors are only added, so that they have one gradient, and their sum is saved."""
+
+    @property
+    def saved_tensors(self) -> int:
+        """Number of the saved tensors."""
+        return self.tensors - 1 if self.summands else self.tensors
 
 
 FORMS = {
     "rmsnorm": Form("(Tensor x, Tensor? weight, float eps) -> Tensor", 2, _like, _rmsnorm),
     "add_rmsnorm": Form(
-        "(Tensor x, Tensor residual, Tensor? weight, float eps) -> (Tensor, Tensor)", 3, _two_like, summands=True
+        "(Tensor x, Tensor residual, Tensor? weight, float eps) -> (Tensor, Tensor)",
+        3,
+        _two_like,
+        _add_rmsnorm,
+        lambda inputs, results: (results[1], *inputs[2:]),
+        _of_sum,
+        summands=True,
     ),
     "layernorm": Form("(Tensor x, Tensor? weight, Tensor? bias, float eps) -> Tensor", 3, _like),
-    "softmax": Form("(Tensor x) -> Tensor", 1, _like),
+    "softmax": Form("(Tensor x) -> Tensor", 1, _like, _softmax, lambda _, y: (y,), _of_softmax),
     "silu_mul": Form("(Tensor gate, Tensor up) -> Tensor", 2, _like, _gated),
     "gelu_mul": Form("(Tensor gate, Tensor up) -> Tensor", 2, _like, _gated),
     "swiglu": Form("(Tensor gate_up) -> Tensor", 1, _half),
@@ -105,19 +179,20 @@ def _register(name: str, form: Form) -> None:
         # An operator must not return its argument, which the definition of an op may do.
         return _without_aliases(results, arguments) if isinstance(results, tuple) else results
 
-    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001 - as PyTorch calls it
-        ctx.save_for_backward(*inputs[: form.tensors])
-        ctx.rest = json.dumps(inputs[form.tensors :])
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        saved = form.saves(inputs, output)
+        ctx.save_for_backward(*saved[: form.saved_tensors])
+        ctx.rest = json.dumps(saved[form.saved_tensors :])
 
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         wanted = list(ctx.needs_input_grad[: form.tensors])
-        both = form.summands and all(wanted[:2])
-        if both:
-            wanted[1] = False
+        summands = wanted[:2]
+        if form.summands:
+            wanted = [any(summands), *wanted[2:]]
         found = iter(torch.ops.hipward.differentiate(name, ctx.saved_tensors, ctx.rest, wanted, gradients))
         returned = [next(found) if want else None for want in wanted]
-        if both:
-            returned[1] = returned[0]
+        if form.summands:
+            returned[:1] = [returned[0] if want else None for want in summands]
         return *returned, *(None for _ in json.loads(ctx.rest))
 
     operator = torch.library.custom_op(f"hipward::{name}", run, mutates_args=(), schema=form.schema)
@@ -140,34 +215,16 @@ def _without_aliases(results: Sequence[Tensor], arguments: Sequence[Any]) -> tup
 def _differentiate(
     name: str, tensors: Sequence[Tensor | None], rest: str, wanted: Sequence[bool], gradients: Sequence[Tensor]
 ) -> list[Tensor]:
-    """The gradients of those tensors that are `wanted`."""
+    """The gradients of those saved tensors that are `wanted`."""
     op, form = registry.op_of(name), FORMS[name]
-    arguments = [*tensors, *json.loads(rest)]
+    saved = [*tensors, *json.loads(rest)]
     found: Any = NotImplemented
-    if op.refusals(arguments[0]).get("hip", "there is none") is None:
-        found = form.kernels(op.module("hip"), arguments, gradients)
+    if op.refusals(saved[0]).get("hip", "there is none") is None:
+        found = form.kernels(op.module("hip"), saved, gradients)
     if found is NotImplemented:
-        found = _with_autograd(op, arguments, wanted, gradients)
+        found = form.fallback(op, saved, wanted, gradients)
     returned = [gradient for gradient, want in zip(found, wanted, strict=True) if want]
     return list(_without_aliases(returned, [*tensors, *gradients]))
-
-
-def _with_autograd(
-    op: Any, arguments: list[Any], wanted: Sequence[bool], gradients: Sequence[Tensor]
-) -> list[Tensor | None]:
-    leaves = [x.detach().requires_grad_() if want else x for x, want in zip(arguments, wanted, strict=False)]
-    # An operator runs without PyTorch's autograd, which is needed here.
-    key, excluded = torch._C.DispatchKey, torch._C._dispatch_tls_local_exclude_set()  # noqa: SLF001
-    for each in (key.AutogradFunctionality, key.AutogradOther, key.AutogradNestedTensor):
-        excluded = excluded.remove(each)
-    guard = torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded)  # noqa: SLF001
-    with torch.enable_grad(), guard:
-        results = op(*leaves, *arguments[len(leaves) :])
-        results = results if isinstance(results, tuple) else (results,)
-        found = iter(
-            torch.autograd.grad(results, [x for x, want in zip(leaves, wanted, strict=True) if want], gradients)
-        )
-    return [next(found) if want else None for want in wanted]
 
 
 def _gradient_shapes(
