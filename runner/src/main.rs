@@ -86,7 +86,7 @@ enum Command {
     /// List the hosts of a server, their devices and what runs on them; drain a host
     Fleet(commands::fleet::Args),
     /// Create, list and remove the tokens of a team
-    Token(commands::tokens::Args),
+    Token(commands::token::Args),
     /// Copy a server's jobs, results and tokens into a file, also while it runs
     Backup(commands::backup::BackupArgs),
     /// Replace a server's jobs by a backup
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Worker(args) => commands::worker::run(args),
         Command::Fleet(args) => commands::fleet::run(&args),
-        Command::Token(args) => commands::tokens::run(args),
+        Command::Token(args) => commands::token::run(args),
         Command::Backup(args) => commands::backup::run_backup(args),
         Command::Restore(args) => commands::backup::run_restore(args),
         Command::SandboxExec => isolation::supervise(),

@@ -98,13 +98,17 @@ const finish = (url, { job, attempt }) =>
 export default async function () {
   const database = await startDatabase();
   const servers = [];
+  let reports;
   try {
     for (let node = 0; node < nodes; node++) {
       servers.push(await startServer(['--no-runner', '--queue-limit', '1000000', '--database', database.url]));
     }
     const url = (number) => servers[number % nodes].url;
     const names = Array.from({ length: hosts }, (_, number) => `gpu${number}`);
-    await Promise.all(names.map((name, number) => joinServer(url(number), name)));
+    const report = () => Promise.all(names.map((name, number) => joinServer(url(number), name)));
+    await report();
+    // As `hipward worker` does: a host is listed for a minute after each report.
+    reports = setInterval(() => report().catch((error) => console.error(error)), 15_000);
 
     // A host that waits gets a job at once.
     const handOver = [];
@@ -153,6 +157,7 @@ export default async function () {
       { what: 'leased and finished', value: leased.size / seconds, unit: 'jobs/s', note: 'none was leased twice' },
     ];
   } finally {
+    clearInterval(reports);
     for (const server of servers) await server.stop();
     await database.stop();
   }

@@ -18,6 +18,6 @@ pub(crate) mod serve;
 mod service;
 mod temporary_folder;
 pub(crate) mod token;
-pub(crate) mod tokens;
+pub(crate) mod token_args;
 pub(crate) mod try_exercise;
 pub(crate) mod worker;
