@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hipward_kernels.rewrite import functions
 from hipward_kernels.rewrite.steps import OPS, Switches, optimize
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ LEFT: dict[str, tuple[nn.Module, list[Tensor]]] = {
 
 @pytest.mark.parametrize("mode", [None, "default"])
 @pytest.mark.parametrize("name", FOUND)
-def test_call_of_a_function_becomes_a_fused_op(name: str, mode: str | None) -> None:
+def test_call_of_a_function_becomes_a_fused_op(name: str, mode: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "SMALLEST_COMPILED", 0)
     model, inputs, title = FOUND[name]
     if mode is not None and not name.startswith(("add", "RoPE", "mean", "nn.LayerNorm")):
         pytest.skip("one function of each kind is compiled")
@@ -129,3 +131,10 @@ def test_other_arguments_stay_with_pytorch(name: str) -> None:
     done = optimize(copy.deepcopy(model), inputs, Switches((OPS,)))
     assert done.found[OPS.name].changed == []
     assert done.reason(OPS) == OPS.nothing
+
+
+def test_small_calls_are_left_to_the_compiler() -> None:
+    torch._dynamo.reset()
+    done = optimize(nn.Sequential(nn.Softmax(-1)), [X], Switches((OPS,), "default"))
+    assert done.found[OPS.name].changed == []
+    assert "calls with tensors below 32 MiB are left to the compiler (1)" in str(done.reason(OPS))
