@@ -284,12 +284,17 @@ impl Monitor<'_> {
         let measure = now >= self.next_disk_check;
         if measure {
             self.next_disk_check = now + DISK_CHECK_INTERVAL;
-            self.unnamed = unnamed_usage(&processes, self.spec.identity.as_ref());
-            self.shared_memory.observe(&processes);
-            heartbeat.beat();
+            self.unnamed =
+                unnamed_usage(&processes, self.spec.identity.as_ref(), || heartbeat.beat());
+            self.shared_memory.observe(&processes, || heartbeat.beat());
         }
         let is_limited = self.cgroup.is_some_and(JobCgroup::limits_memory);
-        if !is_limited && is_memory_over(limits.memory_bytes, &processes, self.unnamed) {
+        let mut is_over = || {
+            is_memory_over(limits.memory_bytes, &processes, self.unnamed, || {
+                heartbeat.beat();
+            })
+        };
+        if !is_limited && is_over() {
             return Some(Limit::Memory);
         }
         if measure
