@@ -105,10 +105,13 @@ export default async function () {
     }
     const url = (number) => servers[number % nodes].url;
     const names = Array.from({ length: hosts }, (_, number) => `gpu${number}`);
-    const report = () => Promise.all(names.map((name, number) => joinServer(url(number), name)));
-    await report();
-    // As `hipward worker` does: a host is listed for a minute after each report.
-    reports = setInterval(() => report().catch((error) => console.error(error)), 15_000);
+    await Promise.all(names.map((name, number) => joinServer(url(number), name)));
+    // As `hipward worker` does, because a host is listed for a minute after each report. Hosts do not report at the same time.
+    let next = 0;
+    reports = setInterval(() => {
+      const number = next++ % hosts;
+      joinServer(url(number), names[number]).catch((error) => console.error(error));
+    }, 15_000 / hosts);
 
     // A host that waits gets a job at once.
     const handOver = [];
