@@ -109,8 +109,8 @@ dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-wheel: dist ## Build the wheel of the binary: dist/wheel
-	@tools/build-wheel dist/hipward dist/wheel
+wheel: assets ## Build the wheel of the binary: dist/wheel
+	@tools/build-wheel --release --out dist/wheel
 
 vscode: ## Build the Visual Studio Code extension: dist/hipward.vsix
 	cd analyzer/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund

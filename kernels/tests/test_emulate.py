@@ -6,12 +6,17 @@ speed; here they run at small sizes that are not multiples of a block. HIPWARD_E
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from op_cases import CASES, LONG_CASES, Case, assert_agrees, row_cases
 
+import hipward_kernels.ops
 from hipward_kernels.compile.tiny import tiny_kernel
 from hipward_kernels.emulate import EmulationError, hip_on, launch, run, triton_on
 from hipward_kernels.gpu.facts import archs
@@ -24,38 +29,33 @@ TOLERANCE = {torch.float32: 3e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 EVERYTHING = os.environ.get("HIPWARD_EMULATE_ALL") == "1"
 """Whether every case runs on every architecture in every dtype, which takes several minutes."""
 
-EDGES = (
-    "rmsnorm 3x31",
-    "layernorm 9x4097",
-    "softmax 3x31",
-    "gelu_mul 9x4097",
-    "qkv_rope half 2 heads",
-    "5x33 none",
-)
-"""Cases that run on every architecture in bfloat16: tails, and rows of more than one block."""
+FORMS = ("5x1", "9x4097", "1x16387", "34 wide, columns of a wider tensor", "34 wide, every other column")
+"""Forms that each op runs in one of the nine combinations of architecture and dtype: one column, rows of several
+blocks, and strides that vectors do not fit. `SHORTEST` has the cases that run in all of them."""
 
 COMBINATIONS = [
     pytest.param(case, arch, dtype, id=f"{case} {arch} {dtype}".replace("torch.", ""))
     for number, case in enumerate([*CASES, *LONG_CASES])
-    for arch in ARCHS
-    for dtype in TOLERANCE
-    if EVERYTHING
-    or (any(edge in str(case) for edge in EDGES) and dtype is torch.bfloat16)
-    or (number % 9 == 0 and arch == "gfx942" and dtype is torch.float32)
+    for place, (arch, dtype) in enumerate((arch, dtype) for arch in ARCHS for dtype in TOLERANCE)
+    if EVERYTHING or (number % 9 == place and case.form in FORMS) or (number % 9 == 0 and place == 3)
 ]
 
 
-def check(case: Case, arch: str, dtype: torch.dtype) -> None:
-    with triton_on(arch) as reports:
-        assert_agrees(case, "triton", dtype, "cpu", TOLERANCE[dtype])
+EMULATED = {"triton": triton_on, "hip": hip_on}
+
+
+def check(case: Case, tier: str, arch: str, dtype: torch.dtype) -> set[str]:
+    """Runs a case forward and backward, and returns the names of the kernels that were executed."""
+    with EMULATED[tier](arch) as reports:
+        assert_agrees(case, tier, dtype, "cpu", TOLERANCE[dtype])
     findings = [finding for report in reports for finding in report.findings]
     assert not findings, findings
-    assert reports or not all(leaf.numel() for leaf in case.leaves()), "no kernel ran"
+    return {report.kernel for report in reports}
 
 
 @pytest.mark.parametrize(("case", "arch", "dtype"), COMBINATIONS)
 def test_machine_code_matches_the_definition(case: Case, arch: str, dtype: torch.dtype) -> None:
-    check(case, arch, dtype)
+    assert check(case, "triton", arch, dtype) or not all(leaf.numel() for leaf in case.leaves()), "no kernel ran"
 
 
 HIP_CASES = list(row_cases([(1, 8), (3, 24), (2, 1032), (70, 16), (1, 4088)]))
@@ -82,29 +82,81 @@ HIP_COMBINATIONS = [
 
 @pytest.mark.parametrize(("case", "arch", "dtype"), HIP_COMBINATIONS)
 def test_hip_machine_code_matches_the_definition(case: Case, arch: str, dtype: torch.dtype) -> None:
-    with hip_on(arch) as reports:
-        assert_agrees(case, "hip", dtype, "cpu", TOLERANCE[dtype])
-    findings = [finding for report in reports for finding in report.findings]
-    assert not findings, findings
-    assert reports or EVERYTHING, "no kernel ran"
+    assert check(case, "hip", arch, dtype) or EVERYTHING, "no kernel ran"
+
+
+SMALL = "3x31", "3 heads of 16, 8 pairs", "5x33 none"
+SHORTEST = {
+    "triton": [
+        *(case for case in CASES if any(str(case).endswith(end) for end in SMALL)),
+        *(case for case in LONG_CASES if str(case) == "rmsnorm 1x32773"),
+    ],
+    "hip": [
+        *row_cases([(3, 24)]),
+        *(case for case in CASES if any(str(case).endswith(end) for end in (SMALL[1], "6x1024 mean"))),
+    ],
+}
+"""Cases that execute each kernel of a tier."""
+
+PACKAGE = Path(hipward_kernels.ops.__file__).parents[1]
+
+
+def kernels_of(tier: str) -> set[str]:
+    """The names of a tier's kernels, from its sources."""
+    found = set()
+    if tier == "triton":
+        for file in PACKAGE.glob("**/triton.py"):
+            found |= {
+                f"{file.parent.name}/triton.py {name}"
+                for name in re.findall(r"^def (\w+_kernel)\(", file.read_text(), re.MULTILINE)
+            }
+        return found
+    shared = (PACKAGE / "jit/include/gated.h").read_text()
+    for file in PACKAGE.glob("ops/**/*.hip"):
+        text = file.read_text().replace('#include "gated.h"', shared)
+        names = re.findall(r'extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS\(\w+\)\s+(\w+)\(', text)
+        found |= {f"{file.parent.name}/{file.name} {name}" for name in names}
+    return found
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("tier", EMULATED)
+def test_every_kernel_is_executed_in_every_dtype(tier: str, arch: str, dtype: torch.dtype) -> None:
+    executed = set()
+    for case in SHORTEST[tier]:
+        if tier == "triton" or case.op.name != "swiglu":
+            executed |= check(case, tier, arch, dtype)
+    # gfx90a has no 8-bit formats.
+    if tier == "triton" and archs()[arch].fp8:
+        executed.add(check_quantization(arch, dtype, 31))
+    missing = kernels_of(tier) - executed
+    assert missing == (set() if archs()[arch].fp8 or tier == "hip" else {"quantization/triton.py quantize_kernel"})
+
+
+def check_quantization(arch: str, dtype: torch.dtype, columns: int) -> str:
+    """Quantizes rows, and returns the name of the kernel."""
+    torch.manual_seed(0)
+    eight = {"fnuz": torch.float8_e4m3fnuz, "ocp": torch.float8_e4m3fn}[archs()[arch].fp8 or "ocp"]
+    x = torch.randn(3, columns).to(dtype)
+    values = torch.zeros(3, columns, dtype=eight)
+    scales = torch.zeros(3, 1)
+    largest = torch.finfo(eight).max
+    block = column_block(columns)
+    arguments = (x, values, scales, x.stride(0), columns, largest, SMALLEST_SCALE)
+    report = launch(arch, quantize_kernel, (3,), arguments, {"BLOCK": block}, max(block // 1024, 1))
+    assert not report.findings
+    x = x.float()
+    wanted = (x.abs().amax(1, keepdim=True) / largest).clamp(min=SMALLEST_SCALE)
+    torch.testing.assert_close(scales, wanted, rtol=1e-6, atol=0)
+    torch.testing.assert_close(values.float(), (x / scales).clamp(-largest, largest).to(eight).float(), rtol=0, atol=0)
+    return report.kernel
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("columns", [1, 31, 256, 4097])
 def test_quantization_rounds_like_pytorch(arch: str, columns: int) -> None:
-    torch.manual_seed(0)
-    dtype = {"fnuz": torch.float8_e4m3fnuz, "ocp": torch.float8_e4m3fn}[archs()[arch].fp8 or "ocp"]
-    x = torch.randn(3, columns)
-    values = torch.zeros(3, columns, dtype=dtype)
-    scales = torch.zeros(3, 1)
-    largest = torch.finfo(dtype).max
-    block = column_block(columns)
-    arguments = (x, values, scales, x.stride(0), columns, largest, SMALLEST_SCALE)
-    report = launch(arch, quantize_kernel, (3,), arguments, {"BLOCK": block}, max(block // 1024, 1))
-    assert not report.findings
-    wanted = (x.abs().amax(1, keepdim=True) / largest).clamp(min=SMALLEST_SCALE)
-    torch.testing.assert_close(scales, wanted, rtol=1e-6, atol=0)
-    torch.testing.assert_close(values.float(), (x / scales).clamp(-largest, largest).to(dtype).float(), rtol=0, atol=0)
+    check_quantization(arch, torch.float32, columns)
 
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
@@ -130,7 +182,26 @@ def test_counts_are_those_of_the_launch() -> None:
     assert report.counts["instructions"]["vector-memory"] == 8
 
 
-def test_unknown_instructions_are_errors() -> None:
-    listing = '\t.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"\n'
-    with pytest.raises(EmulationError, match="line 1: gfx1100 cannot be executed"):
-        run(listing, [], (1, 1, 1), (64, 1, 1))
+RECORDED = json.loads((PACKAGE.parent / "results/launches.json").read_text(encoding="utf-8"))["launches"]
+LISTING = next(launch["listing"] for launch in RECORDED if launch["name"] == "past-the-end")
+"""A kernel of `x`, `y` and `n` for gfx942."""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"listing": '\t.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"\n'}, "line 1: gfx1100 cannot be executed"),
+        ({"listing": LISTING.partition("\t.end_amdhsa_kernel")[0]}, r"\.amdhsa_kernel block has no end"),
+        ({"listing": LISTING.partition("\t.amdgpu_metadata")[0]}, r"no entry in \.amdgpu_metadata"),
+        ({"arguments": [torch.zeros(64)]}, "takes 3 arguments; the launch has 1"),
+        ({"arguments": [torch.zeros(64), torch.zeros(64), bytes(8)]}, "argument 2 takes 4 bytes; the launch has 8"),
+        ({"grid": (1 << 32, 1, 1)}, "the description is not valid: invalid value: integer `4294967296`"),
+        ({"lds": 1 << 30}, "the launch takes 1073741824 bytes of LDS; gfx942 has 65536"),
+        ({"budget": 5}, r"line \d+: the kernel did not end within 5 instructions"),
+    ],
+)
+def test_launches_that_cannot_run_are_errors(change: dict[str, Any], expected: str) -> None:
+    arguments = [torch.zeros(64), torch.zeros(64), (64).to_bytes(4, "little")]
+    launch = {"listing": LISTING, "arguments": arguments, "grid": (1, 1, 1), "workgroup": (64, 1, 1)}
+    with pytest.raises(EmulationError, match=expected):
+        run(**{**launch, **change})

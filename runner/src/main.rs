@@ -69,6 +69,8 @@ enum Command {
     Lsp(commands::lsp::Args),
     /// Show a rule's page, or list the rules
     Explain(explain::Args),
+    /// List the rules, also as JSON
+    Rules(commands::rules::Args),
     /// Benchmark a snippet: precision first, then eager against every optimized variant
     Bench(bench::Args),
     /// Execute a HIP or CUDA kernel as AMD machine code without an AMD GPU, and compare its results
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => check::plan::run(&args),
         Command::Lsp(args) => commands::lsp::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Rules(args) => commands::rules::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => commands::run_kernel::run(args),
         Command::Try(args) => try_exercise::run(args),

@@ -13,12 +13,13 @@ import edit from './edit.mjs';
 import pages from './pages.mjs';
 import paste from './paste.mjs';
 import playground from './playground.mjs';
+import emulator from './emulator.mjs';
 import runner from './runner.mjs';
 import load from './load.mjs';
 import fleet from './fleet.mjs';
 import lighthouse from './lighthouse.mjs';
 
-const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, pages, runner, load, fleet, lighthouse };
+const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, emulator, pages, runner, load, fleet, lighthouse };
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {

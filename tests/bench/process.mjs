@@ -16,11 +16,16 @@ export async function fastest(rounds, program, args, options) {
   return best;
 }
 
-/** A child's wall time, its peak memory (sampled every few milliseconds), and its output if `keep` is set. */
-export function run(program, args, { keep = false, cwd } = {}) {
+/**
+ * A child's wall time, its peak memory (sampled every few milliseconds), and its output if `keep` is set. `input` is its
+ * standard input; `env` is added to the environment.
+ */
+export function run(program, args, { keep = false, cwd, env, input } = {}) {
   return new Promise((resolve, reject) => {
     const start = performance.now();
-    const child = spawn(program, args, { cwd, stdio: ['ignore', keep ? 'pipe' : 'ignore', keep ? 'inherit' : 'ignore'] });
+    const stdio = [input === undefined ? 'ignore' : 'pipe', keep ? 'pipe' : 'ignore', keep ? 'inherit' : 'ignore'];
+    const child = spawn(program, args, { cwd, stdio, env: { ...process.env, ...env } });
+    child.stdin?.end(input);
     const end = () => child.kill('SIGTERM');
     process.once('exit', end);
     let text = '';

@@ -52,8 +52,7 @@
 //! * Workgroups run as if one after another, and the wavefronts of a workgroup in turn, so a kernel that waits in a loop
 //!   for another workgroup or wavefront does not end within its budget. [`run`] uses several threads; results, findings
 //!   and counts do not depend on their number.
-//! * Rounding modes other than to nearest even, pointers to private memory, structured buffers,
-//!   sparse matrix products and the scaled formats of gfx950 are not supported.
+//! * Rounding modes other than to nearest even, pointers to private memory and structured buffers are not supported.
 //! * A finding can be missing: a race is detected only between accesses that the run executed.
 
 mod arch;

@@ -26,6 +26,8 @@ pub struct Trace {
     /// Cycles that bank conflicts add to the last instruction.
     pub conflicts: u64,
     segments: HashSet<u64>,
+    /// The segment that was added last: neighbouring lanes often access the same one.
+    newest: Option<u64>,
 }
 
 impl Trace {
@@ -36,8 +38,12 @@ impl Trace {
 
     pub(crate) fn global(&mut self, lane: usize, address: u64, bytes: usize) {
         let last = address.wrapping_add(bytes as u64 - 1);
-        self.segments.insert(address / SEGMENT);
-        self.segments.insert(last / SEGMENT);
+        for segment in [address / SEGMENT, last / SEGMENT] {
+            if self.newest != Some(segment) {
+                self.segments.insert(segment);
+                self.newest = Some(segment);
+            }
+        }
         self.lanes.push(LaneAccess {
             lane,
             address,

@@ -581,6 +581,9 @@ fn mixed_precision_products_select_halves_and_preserve_the_other_half() {
     assert_eq!(run(high), bits(3.0 * -0.5 + 0.25));
     let plain = "v_fma_mix_f32 v8, v4, v4, 1.0";
     assert_eq!(run(plain), bits(1.25));
+    // Constants are halves, too.
+    let half = "v_fma_mix_f32 v8, -v2, 1.0, v4 op_sel_hi:[1,1,0]";
+    assert_eq!(run(half), bits(-2.0 + 0.5));
     let set = "v_mov_b32_e32 v8, 0x11112222\n";
     let low = "v_fma_mixlo_f16 v8, v2, v4, v6 op_sel_hi:[1,0,1]";
     assert_eq!(run(&format!("{set}{low}")), 0x1111_4000);

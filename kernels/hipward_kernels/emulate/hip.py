@@ -15,7 +15,7 @@ from torch import Tensor
 
 from hipward_kernels.compile.package_kernels import hip_listing
 from hipward_kernels.dispatch import registry, tuning
-from hipward_kernels.emulate.program import Report, run
+from hipward_kernels.emulate.program import Report, kernel_name, run
 from hipward_kernels.emulate.tiers import use_tier
 from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.ops import hip_launch
@@ -58,7 +58,8 @@ def hip_on(arch: str) -> Iterator[list[Report]]:
                 tensors[int(argument)] if letter == "P" else struct.pack(f"<{letter}", argument)
                 for letter, argument in zip(kernel.signature, arguments, strict=True)
             ]
-            reports.append(run(listing, passed, (blocks, 1, 1), (threads, 1, 1), kernel=kernel.entry))
+            report = run(listing, passed, (blocks, 1, 1), (threads, 1, 1), kernel=kernel.entry)
+            reports.append(replace(report, kernel=kernel_name(kernel.file, kernel.entry)))
             tensors.clear()
 
         return launch

@@ -52,6 +52,8 @@ class Report:
 
     findings: list[Finding] = field(default_factory=list)
     counts: dict[str, Any] = field(default_factory=dict)
+    kernel: str = ""
+    """File and name of a kernel of this package: `rmsnorm/triton.py backward_kernel`."""
 
 
 def command() -> list[str]:
@@ -79,6 +81,11 @@ def command() -> list[str]:
     if found := shutil.which("hipward"):
         return [found, SUBCOMMAND]
     raise EmulationError(f"{PROGRAM} is not built; run `cargo build --package hipward-emulator` in the repository")
+
+
+def kernel_name(file: Path, name: str) -> str:
+    """Name of a kernel in reports."""
+    return f"{file.parent.name}/{file.name} {name}"
 
 
 def value(number: float, kind: str) -> bytes:

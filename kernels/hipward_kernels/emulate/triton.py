@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -16,7 +18,7 @@ from triton.compiler import ASTSource
 from triton.compiler import compile as triton_compile
 
 from hipward_kernels.dispatch import registry
-from hipward_kernels.emulate.program import Report, run, value
+from hipward_kernels.emulate.program import Report, kernel_name, run, value
 from hipward_kernels.emulate.tiers import use_tier
 from hipward_kernels.gpu.facts import wavefront_of
 
@@ -80,7 +82,8 @@ def launch(
     passed += [SCRATCH] * (_explicit_arguments(listing) - len(passed))
     x, y, z = (*grid, 1, 1)[:3]
     threads = num_warps * wavefront_of(arch)
-    return run(listing, passed, (x, y, z), (threads, 1, 1), lds=compiled.metadata.shared)
+    report = run(listing, passed, (x, y, z), (threads, 1, 1), lds=compiled.metadata.shared)
+    return replace(report, kernel=kernel_name(Path(kernel.fn.__code__.co_filename), kernel.__name__))
 
 
 def _type(argument: Any) -> str:

@@ -12,6 +12,7 @@ pub(crate) mod fleet;
 pub(crate) mod host;
 pub(crate) mod lsp;
 mod public_args;
+pub(crate) mod rules;
 pub(crate) mod run_kernel;
 pub(crate) mod serve;
 mod service;

@@ -138,10 +138,12 @@ pub(super) fn delegated_group() -> Option<PathBuf> {
     if !writable(&folder) || !writable(&folder.join("cgroup.procs")) {
         return None;
     }
-    let is_marked = |name: &&str| syscalls::has_attribute(&folder, name, b"1");
+    let is_marked = || {
+        let mut names = DELEGATED.iter();
+        names.any(|name| syscalls::has_attribute(&folder, name, b"1"))
+    };
     // systemd removes and changes the groups that it has not delegated.
-    let is_delegated =
-        !Path::new(SYSTEMD).exists() || DELEGATED.iter().any(|name| is_marked(&name));
+    let is_delegated = !Path::new(SYSTEMD).exists() || is_marked();
     is_delegated.then_some(folder)
 }
 

@@ -1,11 +1,13 @@
-//! Arithmetic that the host lacks: half precision, bfloat16, 8-bit floats, and a fused multiply-add that does not call a
-//! library.
+//! Arithmetic that the host lacks: half precision, bfloat16, floats of 8, 6 and 4 bits, and a fused multiply-add that does
+//! not call a library.
 
 mod divide;
 mod eight;
+mod small;
 
 pub(crate) use divide::Divide;
 pub(crate) use eight::{Eight, FNUZ_BF8, FNUZ_FP8, OCP_BF8, OCP_FP8};
+pub(crate) use small::{BF6, FP4, FP6, scale};
 
 /// `a * b + c`, rounded once.
 ///

@@ -95,7 +95,10 @@ fn instruction(text: &mut Text, name: &str, entry: Entry) -> Result<Instruction>
     let read = entry.sources.len() - usize::from(accumulates);
     for (place, kind) in entry.sources.iter().enumerate().take(read) {
         let modified = modified(text, &mut at)?;
-        found.sources[place] = source(text, modified, *kind)?;
+        // A constant that is read as a half has 16 bits.
+        let is_half = matches!(entry.body, Body::Mix(_)) && modifiers.select_high[place];
+        let constant = if is_half { Type::F16 } else { *kind };
+        found.sources[place] = source(text, modified, constant)?;
         let changes_sign = kind.sign().is_some();
         if (modified.negative || modified.absolute) && !changes_sign {
             return Err(text.error("an integer operand has no sign modifier"));
@@ -193,8 +196,9 @@ fn check(text: &Text, found: &Instruction, modifiers: &Modifiers) -> Result<()> 
             .take(found.entry.sources.len())
         {
             let constant = matches!(source, Source::Constant(_));
-            if constant && (modifiers.select_high[place] || modifiers.select[place]) {
-                return Err(text.error("op_sel and op_sel_hi of a constant are not supported"));
+            let high = matches!(body, Body::Pair(_)) && modifiers.select_high[place];
+            if constant && (high || modifiers.select[place]) {
+                return Err(text.error("the high half of a constant is not supported"));
             }
         }
     }

@@ -204,3 +204,74 @@ pub(crate) fn numbers(count: usize, seed: u64) -> Vec<u64> {
     numbers.truncate(count);
     numbers
 }
+
+/// Runs a matrix product of one wavefront.
+///
+/// Each lane has 20 words: the code finds them in `v[4:23]`, and the sum, 32 times `start`, in `v[36:67]`, where it leaves
+/// the result. Returns those 32 registers of each lane.
+pub(crate) fn product(
+    arch: &str,
+    code: &str,
+    lanes: &[[u32; 20]; 64],
+    start: u32,
+) -> Vec<[u32; 32]> {
+    let bytes: Vec<u8> = lanes
+        .iter()
+        .flatten()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let each = |count: usize, line: &dyn Fn(usize) -> String| -> String {
+        (0..count).map(|at| line(at) + "\n").collect()
+    };
+    let loads = each(5, &|at| {
+        let first = 4 + 4 * at;
+        let last = first + 3;
+        format!(
+            "global_load_dwordx4 v[{first}:{last}], v1, s[4:5] offset:{}",
+            16 * at
+        )
+    });
+    let starts = each(32, &|at| format!("v_mov_b32_e32 v{}, {start:#x}", 36 + at));
+    let stores = each(8, &|at| {
+        let first = 36 + 4 * at;
+        let last = first + 3;
+        format!(
+            "global_store_dwordx4 v2, v[{first}:{last}], s[6:7] offset:{}",
+            16 * at
+        )
+    });
+    let body = format!(
+        "s_load_dwordx4 s[4:7], s[0:1], 0x0
+         s_movk_i32 s8, 0x50
+         v_mul_lo_u32 v1, v0, s8
+         v_lshlrev_b32_e32 v2, 7, v0
+         s_waitcnt lgkmcnt(0)
+         {loads}{starts}s_waitcnt vmcnt(0)
+         {code}
+         {stores}"
+    );
+    let (report, contents) = execute(arch, &body, &[&bytes, &[0; 8192]], 0, 64);
+    assert!(
+        report.error.is_none() && report.findings.is_empty(),
+        "{code}: {report:?}"
+    );
+    assert!(report.counts.matrix_cycles > 0);
+    contents[1]
+        .chunks_exact(128)
+        .map(|row| {
+            std::array::from_fn(|at| {
+                let bytes = &row[4 * at..4 * at + 4];
+                u32::from_le_bytes(bytes.try_into().expect("four bytes"))
+            })
+        })
+        .collect()
+}
+
+/// Row and column of the result of a product of 32-bit numbers in `size` rows, for a lane and register.
+pub(crate) fn result_place(size: usize, lane: usize, register: usize) -> (usize, usize) {
+    if size == 16 {
+        (lane / 16 * 4 + register, lane % 16)
+    } else {
+        (register / 4 * 8 + lane / 32 * 4 + register % 4, lane % 32)
+    }
+}

@@ -106,12 +106,39 @@ fn request_that_cannot_run_has_a_sentence() {
         with(|launch| launch["listing"] = json!("half a"))
             .starts_with("The emulator cannot run this: ")
     );
+    let with_listing = |change: &dyn Fn(&str) -> String| {
+        let mut launch = launch("past-the-end");
+        launch["listing"] = json!(change(launch["listing"].as_str().expect("a text")));
+        call("start", &launch).expect_err("no launch")
+    };
+    let before = |listing: &str, end: &str| listing.split(end).next().unwrap_or("").to_owned();
+    for (error, expected) in [
+        (
+            with_listing(&|listing| listing.replace("v_add_f32_e32", "v_unknown_e32")),
+            "the instruction v_unknown_e32 is not supported on gfx942",
+        ),
+        (
+            with_listing(&|listing| listing.replace("-gfx942", "-gfx1100")),
+            "line 1: gfx1100 cannot be executed; gfx90a, gfx942 and gfx950 can",
+        ),
+        (
+            with_listing(&|listing| before(listing, "\t.end_amdhsa_kernel")),
+            ".amdhsa_kernel block has no end",
+        ),
+        (
+            with_listing(&|listing| before(listing, "\t.amdgpu_metadata")),
+            "no entry in .amdgpu_metadata",
+        ),
+    ] {
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
     assert!(
-        with(|launch| {
-            let listing = launch["listing"].as_str().expect("a text");
-            launch["listing"] = json!(listing.replace("v_add_f32_e32", "v_unknown_e32"));
-        })
-        .contains("the instruction v_unknown_e32 is not supported on gfx942")
+        with(|launch| launch["arguments"][2]["type"] = json!("i64"))
+            .contains("argument 2 takes 4 bytes; the launch has 8")
+    );
+    assert!(
+        with(|launch| launch["grid"][0] = json!(1u64 << 32))
+            .starts_with("The request is not valid: ")
     );
     assert!(
         with(|launch| launch["workgroup"][0] = json!(4096))

@@ -20,6 +20,7 @@ mod tests;
 mod tokens;
 mod turns;
 mod usage;
+mod waiting_count;
 
 pub(crate) use approval::{ApprovalOutcome, Pending};
 pub(crate) use deliveries::Delivery;
@@ -37,6 +38,7 @@ use self::{
     queries::{parse_name, running_jobs, summary},
     signals::Signals,
     sql::{Database, Sql, Value, values},
+    waiting_count::WaitingCount,
 };
 use super::{
     host_facts::{vendor_name, version_with_dot},
@@ -72,6 +74,8 @@ struct Inner {
     webhooks: OnceLock<Arc<[String]>>,
     /// Maximum number of running jobs of one token, other than the operator's.
     running_limit: OnceLock<usize>,
+    /// The numbers of waiting jobs, where the limit is high.
+    waiting: WaitingCount,
     /// The time for which a lease is valid after its renewal, if it is not [`LEASE_TIME`].
     lease_time: OnceLock<Duration>,
 }
@@ -181,6 +185,7 @@ impl Store {
             webhooks: OnceLock::new(),
             running_limit: OnceLock::new(),
             lease_time: OnceLock::new(),
+            waiting: WaitingCount::default(),
         }))
     }
 
@@ -228,17 +233,21 @@ impl Store {
                 JobState::Queued
             };
             let state = log::stored_name(&state)?;
-            let waiting: usize = tx.one(
-                "select count(*) from jobs where state = ?1",
-                values![&state],
-            )?;
+            let waiting = if limits.total > log::COUNTED {
+                self.0.waiting.about(tx, &state)?
+            } else {
+                tx.one(
+                    "select count(*) from (select 1 from jobs where state = ?1 limit ?2) waiting",
+                    values![&state, limits.total],
+                )?
+            };
             if waiting >= limits.total {
                 return Err(StoreError::QueueFull { waiting });
             }
             if let Some(owner) = &job.owner {
                 let waiting: usize = tx.one(
-                    "select count(*) from jobs where state = ?1 and owner = ?2",
-                    values![&state, owner],
+                    "select count(*) from (select 1 from jobs where state = ?1 and owner = ?2 limit ?3) waiting",
+                    values![&state, owner, limits.per_owner],
                 )?;
                 if waiting >= limits.per_owner {
                     return Err(StoreError::OwnerQueueFull { waiting });
