@@ -42,13 +42,19 @@ bundler: setup
 assets: bundler ## Build the browser assets
 	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS)
 
+build: setup ## Build the binary
+	@tools/is-built || $(MAKE) --no-print-directory compile
+
 # The browser's modules have a build folder of their own, so they are compiled beside the server's libraries. The binary
 # comes last: it contains the modules.
-build: bundler ## Build the binary
+compile:
+	@tools/is-built start
+	@$(MAKE) --no-print-directory bundler
 	@$(SAY) "2 of 3: browser modules and libraries, side by side (first time: 2 to 4 minutes)"
 	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS) & bundle=$$!; cargo build $(ALL) --lib; wait $$bundle
 	@$(SAY) "3 of 3: the binary (first time: 1 to 2 minutes)"
 	@cargo build $(ALL) --bin hipward --bin hipward-emulate
+	@tools/is-built end
 
 serve: build ## Run the site, the analyzer and a local runner on one URL
 	@$(HIPWARD) serve $(SERVE_FLAGS)
@@ -77,6 +83,9 @@ bench: setup-test build python ## Measure speed and size on this machine as one 
 chaos: ## Kill server, supervisors and workers at random moments: make chaos N=1000
 	HIPWARD_CHAOS=$(or $(N),200) cargo $(NEXTEST) $(ALL) --no-capture --test chaos
 
+cgroups: ## Test the isolation with cgroup v2 on a kernel that runs as a program (needs root and user-mode-linux)
+	tools/test-cgroups
+
 schemathesis: build ## Test the API with requests that are generated from its OpenAPI document
 	@HIPWARD=$(HIPWARD) tools/schemathesis $(SCHEMATHESIS_FLAGS)
 
@@ -100,12 +109,12 @@ dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-wheel: dist ## Build the wheel of the binary: dist/wheel
-	@tools/build-wheel dist/hipward dist/wheel
+wheel: assets ## Build the wheel of the binary: dist/wheel
+	@tools/build-wheel --release --out dist/wheel
 
 vscode: ## Build the Visual Studio Code extension: dist/hipward.vsix
 	cd analyzer/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
 	@mkdir -p dist
 	cd analyzer/editors/vscode && npx vsce package --no-dependencies --allow-missing-repository --skip-license -o ../../../dist/hipward.vsix
 
-.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu chaos schemathesis fuzz new-rule lock npm dist wheel vscode
+.PHONY: help setup setup-test python bundler assets build compile serve test check screenshots bench bench-gpu chaos cgroups schemathesis fuzz new-rule lock npm dist wheel vscode

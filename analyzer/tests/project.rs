@@ -177,6 +177,14 @@ const AROUND: &[(&str, &str)] = &[
         "#include <torch/torch.h>\nint main() { cudaDeviceSynchronize(); }\n",
     ),
     (
+        "repo/bazel/BUILD.bazel",
+        "cuda_library(\n    name = \"kernel\",\n    srcs = [\":kernel.cu\"],\n)\n",
+    ),
+    (
+        "repo/bazel/kernel.cu",
+        "#include <torch/torch.h>\nint wait() { return cudaDeviceSynchronize(); }\n",
+    ),
+    (
         "other/wait.cuh",
         "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n",
     ),
@@ -228,12 +236,13 @@ fn project_context_is_applied_and_reported_by_folder() {
     assert_eq!(image["notes"][0]["code"], "counterpart");
     assert_eq!(rules("other/use.py"), ["apex"]);
     // CMake does not rename anything, regardless of the includes of the source and a setup.py in a parent folder.
-    let demo = reports
-        .iter()
-        .find(|file| file["path"] == "repo/demo/main.cu");
-    let demo = &demo.expect("a report")["report"]["findings"];
-    assert_eq!(demo[0]["handled_by"], "you", "{demo}");
-    assert_eq!(demo[0]["severity"], "error");
+    // Neither does Bazel.
+    for path in ["repo/demo/main.cu", "repo/bazel/kernel.cu"] {
+        let file = reports.iter().find(|file| file["path"] == path);
+        let findings = &file.expect("a report")["report"]["findings"];
+        assert_eq!(findings[0]["handled_by"], "you", "{findings}");
+        assert_eq!(findings[0]["severity"], "error");
+    }
     assert_eq!(rules("named/wait.cu"), [""; 0]);
 
     // The same for a client that checks file by file. Texts without information can be omitted.
@@ -242,7 +251,10 @@ fn project_context_is_applied_and_reported_by_folder() {
         .map(|(path, source)| {
             let telling = |line: &&str| line.contains("include") || line.contains("hipError_t");
             match path.rsplit_once('.') {
-                _ if path.ends_with("setup.py") || path.ends_with(".txt") => {
+                _ if ["setup.py", ".txt", ".bazel"]
+                    .iter()
+                    .any(|end| path.ends_with(end)) =>
+                {
                     json!({ "path": path, "source": source })
                 }
                 Some((_, "cu" | "cuh" | "h")) => {

@@ -9,7 +9,7 @@ import pytest
 import torch
 from op_cases import CASES, LONG_CASES, OPS, Case, assert_agrees
 
-from hipward_kernels.ops import cross_entropy, gelu_mul, rmsnorm, silu_mul
+from hipward_kernels.ops import cross_entropy, gelu_mul, layernorm, rmsnorm, silu_mul, softmax
 
 
 @pytest.mark.parametrize("op", OPS)
@@ -39,6 +39,13 @@ def test_logits_of_minus_infinity_are_ignored() -> None:
     torch.testing.assert_close(gradient, expected)
 
 
+@pytest.mark.parametrize("columns", [3, 32770])
+def test_rows_that_are_not_finite_are_those_of_pytorch(columns: int) -> None:
+    x = torch.randn(5, columns)
+    x[0, :2], x[1], x[2, 1], x[3, 0] = -torch.inf, -torch.inf, torch.inf, torch.nan
+    torch.testing.assert_close(softmax(x), torch.softmax(x, -1), equal_nan=True)
+
+
 def test_label_out_of_range_gives_nan_in_its_row_only() -> None:
     losses = cross_entropy(torch.zeros(3, 4), torch.tensor([1, 4, -1]), reduction="none")
     assert losses.isnan().tolist() == [False, True, True]
@@ -51,6 +58,14 @@ def test_integer_epsilon_is_supported() -> None:
 
 def test_second_derivative_is_an_error() -> None:
     x = torch.randn(2, 8, requires_grad=True)
-    for y in (rmsnorm(x), silu_mul(x, x), gelu_mul(x, x), cross_entropy(x, torch.tensor([1, 2]))):
+    results = (
+        rmsnorm(x),
+        layernorm(x),
+        softmax(x),
+        silu_mul(x, x),
+        gelu_mul(x, x),
+        cross_entropy(x, torch.tensor([1, 2])),
+    )
+    for y in results:
         with pytest.raises(RuntimeError, match="has no derivative of its own"):
             torch.autograd.grad(y.sum(), x, create_graph=True)

@@ -12,22 +12,47 @@ from torch import Tensor
 
 from hipward_kernels.dispatch.registry import TIERS, Op, disabled, only
 from hipward_kernels.dispatch.tuning import Choice, forced
-from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
+from hipward_kernels.ops import (
+    add_rmsnorm,
+    cross_entropy,
+    gelu_mul,
+    layernorm,
+    qkv_rope,
+    rmsnorm,
+    rope,
+    silu_mul,
+    softmax,
+    swiglu,
+)
 from hipward_kernels.ops.add_rmsnorm import OP as ADD_RMSNORM
 from hipward_kernels.ops.cross_entropy import OP as CROSS_ENTROPY
 from hipward_kernels.ops.gelu_mul import OP as GELU_MUL
+from hipward_kernels.ops.layernorm import OP as LAYERNORM
 from hipward_kernels.ops.qkv_rope import OP as QKV_ROPE
 from hipward_kernels.ops.rmsnorm import OP as RMSNORM
 from hipward_kernels.ops.rope import LAYOUTS, rope_table
 from hipward_kernels.ops.rope import OP as ROPE
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
+from hipward_kernels.ops.softmax import OP as SOFTMAX
 from hipward_kernels.ops.swiglu import OP as SWIGLU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 OPS: dict[str, Op] = {
-    op.name: op for op in (RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, SWIGLU, ROPE, QKV_ROPE, CROSS_ENTROPY)
+    op.name: op
+    for op in (
+        RMSNORM,
+        ADD_RMSNORM,
+        LAYERNORM,
+        SOFTMAX,
+        SILU_MUL,
+        GELU_MUL,
+        SWIGLU,
+        ROPE,
+        QKV_ROPE,
+        CROSS_ENTROPY,
+    )
 }
 
 Tensors = tuple[Tensor, ...]
@@ -69,6 +94,12 @@ def row_cases(shapes: Sequence[tuple[int, ...]]) -> Iterator[Case]:
         yield Case(RMSNORM, form, like(shape, shape[-1:]), lambda x, w: rmsnorm(x, w, 1e-5))
         yield Case(RMSNORM, f"{form} without weight", like(shape), lambda x: rmsnorm(x, None, 1e-5))
         yield Case(ADD_RMSNORM, form, like(shape, shape, shape[-1:]), lambda x, r, w: add_rmsnorm(x, r, w, 1e-5))
+        row = shape[-1:]
+        yield Case(LAYERNORM, form, like(shape, row, row), lambda x, w, b: layernorm(x + 3, w, b))
+        yield Case(LAYERNORM, f"{form} without bias", like(shape, row), layernorm)
+        yield Case(LAYERNORM, f"{form} without weight", like(shape, row), lambda x, b: layernorm(x, None, b))
+        yield Case(LAYERNORM, f"{form} without both", like(shape), layernorm)
+        yield Case(SOFTMAX, form, like(shape), softmax)
         yield Case(SILU_MUL, form, like(shape, shape), silu_mul)
         yield Case(GELU_MUL, form, like(shape, shape), gelu_mul)
         yield Case(SWIGLU, form, like((*shape[:-1], 2 * shape[-1])), swiglu)
@@ -124,6 +155,8 @@ def _layouts() -> Iterator[Case]:
         forms: list[tuple[Op, list[Shape], Callable[..., Any]]] = [
             (RMSNORM, [row, (width,)], rmsnorm),
             (ADD_RMSNORM, [row, row, (width,)], add_rmsnorm),
+            (LAYERNORM, [row, (width,), (width,)], layernorm),
+            (SOFTMAX, [row], softmax),
             (SILU_MUL, [row, row], silu_mul),
             (GELU_MUL, [row, row], gelu_mul),
             (SWIGLU, [row], swiglu),

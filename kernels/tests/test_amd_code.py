@@ -1,7 +1,7 @@
 """Compiles every kernel to AMD machine code with the launch parameters of each GPU, and checks the code.
 
-No GPU is needed. Good is: 16-byte loads, nothing spilled to memory, and enough wavefronts to hide memory's latency, by
-the floor that `amd_report.py` derives for the op and shape.
+No GPU is needed. Good is: 16-byte loads, nothing spilled to memory, and enough whole workgroups on a compute unit to
+hide memory's latency, by the floor that `amd_report.py` derives for the op and shape.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ def published() -> dict[tuple[Any, ...], Any]:
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=name)
 def test_machine_code(kernel: Kernel, published: dict[tuple[Any, ...], Any]) -> None:
-    for arch in kernel.archs:
+    # The code of both 16-bit types differs in conversions only.
+    for arch in kernel.archs if kernel.dtype != "fp16" else ("gfx942",):
         made = row(kernel, arch)
         assert made.spills == 0, made
-        assert made.occupancy >= made.occupancy_floor, made
+        assert made.fills, made
         assert made.loads_16 > 0, made
         assert made.loads_narrower <= kernel.narrow, made
         assert made.stores_16 > 0 or kernel.stores_numbers, made

@@ -27,10 +27,12 @@ from hipward_kernels.ops import (
     add_rmsnorm,
     cross_entropy,
     gelu_mul,
+    layernorm,
     qkv_rope,
     rmsnorm,
     rope,
     silu_mul,
+    softmax,
     swiglu,
     training,
 )
@@ -166,6 +168,8 @@ def test_unaligned_addresses_are_supported(offset: int) -> None:
     calls: list[Callable[[], Tensor]] = [
         lambda: rmsnorm(x),
         lambda: add_rmsnorm(x, up)[0],
+        lambda: layernorm(x),
+        lambda: softmax(x),
         lambda: silu_mul(x, up),
         lambda: gelu_mul(x, up),
         lambda: rope(x.view(2, 16, 8, 32), cos, sin),
@@ -189,6 +193,8 @@ def first_angles(x: Tensor) -> tuple[Tensor, Tensor]:
 HUGE: dict[str, Callable[[Tensor], Tensor]] = {
     "rmsnorm": rmsnorm,
     "add_rmsnorm": lambda x: add_rmsnorm(x, x)[0],
+    "layernorm": layernorm,
+    "softmax": softmax,
     "silu_mul": lambda x: silu_mul(x, x),
     "gelu_mul": lambda x: gelu_mul(x, x),
     "swiglu": swiglu,
@@ -273,7 +279,7 @@ def test_torch_compile_captures_the_kernels_in_one_graph_with_gradients() -> Non
 
     def block(x: Tensor, weight: Tensor, up: Tensor) -> Tensor:
         y, total = add_rmsnorm(rmsnorm(x, weight), up, weight)
-        y = gelu_mul(silu_mul(y, up), total)
+        y = gelu_mul(silu_mul(y, up), layernorm(total, weight, weight) + softmax(x))
         q, k, v = qkv_rope(rope(y.view(4, 16, 16, 64), cos, sin).view(4, 16, 1024), cos, sin, 8, 4, "interleaved")
         return cross_entropy(torch.cat([q, k, v], 2).view(64, 1024), labels)
 
@@ -414,6 +420,9 @@ STEPS: dict[str, Callable[..., Any]] = {
     "add_rmsnorm, sum unused": lambda *arguments: add_rmsnorm(*arguments)[0],
     "silu_mul": lambda x, other, _: silu_mul(x, other),
     "gelu_mul": lambda x, other, _: gelu_mul(x, other),
+    "layernorm": lambda x, _, weight: layernorm(x, weight, 2 * weight),
+    "layernorm without weight": lambda x, _, weight: layernorm(x, None, weight),
+    "softmax": lambda x, *_: softmax(x),
 }
 
 

@@ -20,7 +20,18 @@ from hipward_kernels.attention import attention
 from hipward_kernels.dispatch.registry import disabled, only
 from hipward_kernels.linear import linear
 from hipward_kernels.linear.preshuffled import PreshuffledLinear
-from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
+from hipward_kernels.ops import (
+    add_rmsnorm,
+    cross_entropy,
+    gelu_mul,
+    layernorm,
+    qkv_rope,
+    rmsnorm,
+    rope,
+    silu_mul,
+    softmax,
+    swiglu,
+)
 from hipward_kernels.ops.rope import rope_table
 from hipward_kernels.projections import FusedGatedMLP, FusedGateUp, FusedQKV
 from hipward_kernels.quantization import FP8Linear, quantize
@@ -187,6 +198,8 @@ LABELS = torch.tensor([1, 0, -100, 7])
 CALLS: dict[str, tuple[Callable[..., Any], list[Tensor]]] = {
     "rmsnorm": (rmsnorm, [torch.randn(4, 8), torch.randn(8)]),
     "add_rmsnorm": (add_rmsnorm, [torch.randn(4, 8), torch.randn(4, 8), torch.randn(8)]),
+    "layernorm": (layernorm, [torch.randn(4, 8), torch.randn(8), torch.randn(8)]),
+    "softmax": (softmax, [torch.randn(4, 8)]),
     "silu_mul": (silu_mul, [torch.randn(4, 8), torch.randn(4, 8)]),
     "gelu_mul": (gelu_mul, [torch.randn(4, 8), torch.randn(4, 8)]),
     "swiglu": (swiglu, [torch.randn(4, 8)]),

@@ -24,7 +24,11 @@ TIMED = lines_of(
     {"type": "environment", "device_name": "A GPU", "torch": "2.11", "triton": "3.6"},
     {"type": "step", "step": "compile", "variant": "compile"},
     {"type": "precision", "variant": "eager", "passed": True, "reference": "float64", "seeds": 5},
-    {"type": "unavailable", "variant": "fused-ops", "reason": "No RMSNorm or SiLU×mul was found in Model."},
+    {
+        "type": "unavailable",
+        "variant": "fused-ops",
+        "reason": "No module or function that a fused op computes was found in Model.",
+    },
     {"type": "unavailable", "variant": "everything", "reason": "Left out: no time."},
     {"type": "step", "step": "timing"},
     {"type": "samples", "variant": "eager", "round": 0, "ms": [4.0] * 10},

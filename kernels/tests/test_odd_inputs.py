@@ -53,3 +53,24 @@ def test_tensors_that_cannot_be_compared_are_refused(tmp_path: Path, inputs: str
     job = run(snippet(forward, inputs=inputs), directory=tmp_path)
     assert job.error["code"] == "contract-missing"
     assert says in job.error["message"]
+
+
+def test_inputs_of_200_gigabytes_are_refused(tmp_path: Path) -> None:
+    job = run(snippet(inputs="[torch.empty(50_000_000_000)]"), directory=tmp_path, limit_bytes=3 << 30)
+    assert job.error["code"] == "memory-limit"
+    assert job.error["message"] == "get_inputs needed more memory than this job may use."
+
+
+def test_model_on_several_devices_is_refused(tmp_path: Path) -> None:
+    code = snippet("self.other(x)", init="self.other = nn.Linear(16, 16, device='meta')")
+    job = run(code, directory=tmp_path)
+    assert job.error["code"] == "init-error"
+    assert "meta" in job.error["message"]
+
+
+def test_model_that_runs_in_half_precision_only_is_measured(tmp_path: Path) -> None:
+    """The model's own check of the dtype passes in the float64 reference, too."""
+    check = "\n    def check(self, x):\n        assert x.dtype == torch.float16\n        return x * self.weight"
+    code = snippet("self.check(x)", init=f"self.half(){check}", inputs="[torch.randn(4, 16).half()]")
+    job = run(code, "eager-control", directory=tmp_path)
+    assert {line["variant"] for line in job.of("sampled")} == {"eager", "eager-control"}, job.lines[-3:]

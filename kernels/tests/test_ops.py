@@ -10,7 +10,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul
+from hipward_kernels.ops import (
+    add_rmsnorm,
+    cross_entropy,
+    gelu_mul,
+    layernorm,
+    qkv_rope,
+    rmsnorm,
+    rope,
+    silu_mul,
+    softmax,
+)
 from hipward_kernels.ops.rope import LAYOUTS, convert_weight, rope_table
 from hipward_kernels.projections import FusedGatedMLP, FusedGateUp, FusedQKV
 
@@ -40,6 +50,18 @@ def gelu_mul_float64(gate: Tensor, up: Tensor) -> Tensor:
     return gate / 2 * (1 + torch.tanh(inner)) * up.double()
 
 
+def layernorm_float64(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
+    x = x.double()
+    mean = x.sum(-1, keepdim=True) / x.shape[-1]
+    variance = (x - mean).pow(2).sum(-1, keepdim=True) / x.shape[-1]
+    return (x - mean) / (variance + eps).sqrt() * weight.double() + bias.double()
+
+
+def softmax_float64(x: Tensor) -> Tensor:
+    exponentials = torch.exp(x.double())
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
 def rope_as_complex_numbers(x: Tensor, angles: Tensor, layout: str) -> Tensor:
     """A pair of features is a complex number, and turning it is a product."""
     pairs = angles.shape[-1]
@@ -61,6 +83,8 @@ def test_eager_agrees_with_the_formula_in_float64(shape: tuple[int, ...], dtype:
     for got, expected in (
         (rmsnorm(x, weight, 1e-5), rmsnorm_float64(x, weight, 1e-5)),
         (normalized, rmsnorm_float64(total, weight, 1e-5)),
+        (layernorm(x, weight, weight, 1e-5), layernorm_float64(x, weight, weight, 1e-5)),
+        (softmax(x), softmax_float64(x)),
         (silu_mul(x, y), silu_mul_float64(x, y)),
         (gelu_mul(x, y), gelu_mul_float64(x, y)),
     ):
@@ -147,6 +171,8 @@ def test_gradients_match_finite_differences() -> None:
     cos, sin = rope_table(3, 4, dtype=torch.float64)
     assert torch.autograd.gradcheck(rmsnorm, (x, weight))
     assert torch.autograd.gradcheck(add_rmsnorm, (x, y, weight))
+    assert torch.autograd.gradcheck(layernorm, (x, weight, y[0]))
+    assert torch.autograd.gradcheck(softmax, (x,))
     assert torch.autograd.gradcheck(silu_mul, (x, y))
     assert torch.autograd.gradcheck(gelu_mul, (x, y))
     assert torch.autograd.gradcheck(lambda x: cross_entropy(x, torch.tensor([1, -100, 3])), (x,))
@@ -171,6 +197,11 @@ TABLE = torch.ones(3, 4)
         (lambda: rmsnorm(X, torch.ones(8, device="meta")), "weight is on meta"),
         (lambda: rmsnorm(X, torch.ones(8).int()), "weight has dtype torch.int32"),
         (lambda: rmsnorm(X.to(torch.float8_e4m3fn)), "16 bits or more"),
+        (lambda: layernorm(X, None, torch.ones(4)), r"bias has shape \[4\].*\[8\]"),
+        (lambda: layernorm(X, torch.ones(8), torch.ones(8, device="meta")), "bias is on meta"),
+        (lambda: layernorm(torch.tensor(1.0)), "scalar"),
+        (lambda: softmax(torch.tensor(1.0)), "scalar"),
+        (lambda: softmax(X.int()), "floating dtype"),
         (lambda: add_rmsnorm(X, torch.ones(8)), "must be alike"),
         (lambda: add_rmsnorm(X, X.bfloat16()), "must be alike"),
         (lambda: add_rmsnorm(X, X, torch.ones(9)), "weight has shape"),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
 
+from hipward_kernels.dispatch import registry
 from hipward_kernels.dispatch.registry import disabled, disabled_by
 from hipward_kernels.ops.rmsnorm import OP
 
@@ -49,3 +53,29 @@ def test_environment_disables_tiers(environment: dict[str, str], off: set[str]) 
 def test_unknown_tier_in_the_environment_is_an_error() -> None:
     with pytest.raises(ValueError, match="names tritn; these can be disabled: aiter, hip, lt, native, sdpa, triton"):
         disabled_by({"HIPWARD_DISABLE": "tritn"})
+
+
+class _Product(torch.autograd.Function):
+    """A function of two tensors, as the Triton tiers are."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor) -> Tensor:
+        ctx.save_for_backward(x, y)
+        return x * y.sin()
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor]:
+        x, y = ctx.saved_tensors
+        return slope * y.sin(), slope * x * y.cos()
+
+
+def test_compiled_op_may_get_a_tensor_twice() -> None:
+    def call(x: Tensor) -> Tensor:
+        result: Tensor = _Product.apply(*registry.distinct(x, x))
+        return result
+
+    x = torch.randn(5, requires_grad=True)
+    torch._dynamo.reset()
+    compiled = torch.compile(call, backend="aot_eager", fullgraph=True)
+    (got,), (wanted,) = (torch.autograd.grad(run(x).sum(), x) for run in (compiled, call))
+    torch.testing.assert_close(got, wanted)

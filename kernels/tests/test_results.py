@@ -33,15 +33,20 @@ def test_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypatch: pyt
         bench.main()
         with file.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-        assert len(rows) == times_run * 22
-    assert {row["op"] for row in rows} == {"rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul"}
+        assert len(rows) == times_run * 34
+    assert {row["op"] for row in rows} == set(op_cases.ROW_OPS)
     for row in rows:
         assert float(row["ci_low_ms"]) <= float(row["median_ms"]) <= float(row["ci_high_ms"])
         assert all(row[name] for name in ("device", "arch", "torch", "python", "clock", "cache", "stop_rule", "date"))
         assert (row["outcome"] in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")) == (row["variant"] == "hipward")
         assert row["variant"] != "eager" or float(row["speedup"]) == 1.0
-        own = {"rmsnorm": ", F.rms_norm", "add_rmsnorm": ", add, F.rms_norm"}.get(row["op"], "")
-        assert row["rivals"] == f"torch.compile{own}", "Liger-Kernel has nothing for a CPU"
+        own = {
+            "rmsnorm": ", F.rms_norm",
+            "add_rmsnorm": ", add, F.rms_norm",
+            "layernorm": ", F.layer_norm",
+            "softmax": ", F.softmax",
+        }
+        assert row["rivals"] == f"torch.compile{own.get(row['op'], '')}", "Liger-Kernel has nothing for a CPU"
 
 
 @pytest.fixture
@@ -143,3 +148,20 @@ def test_file_with_other_columns_is_not_changed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has the columns"):
         results.append(file, [])
     assert file.read_text() == "op,median\nrmsnorm,1\n"
+
+
+def test_quack_is_a_rival_on_new_nvidia_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr(op_cases, "version", missing)
+    for capability, has in (((9, 0), True), ((8, 0), False)):
+        monkeypatch.setattr("torch.cuda.get_device_capability", lambda _, of=capability: of)
+        assert op_cases.quack_has("rmsnorm", RMSNORM.device) is has
+        assert not op_cases.quack_has("silu_mul", RMSNORM.device)
+    monkeypatch.setattr("torch.cuda.get_device_capability", lambda _: (9, 0))
+    with pytest.raises(MissingRivalError, match=r"QuACK is not installed.*--without quack"):
+        dict(RMSNORM.rivals(["liger"]))
+    assert list(dict(RMSNORM.rivals(["liger", "quack"]))) == ["F.rms_norm"]
+    assert bench.rivals_of(RMSNORM, ["liger", "quack"]) == "torch.compile, F.rms_norm, without Liger, without quack"

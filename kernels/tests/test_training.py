@@ -17,10 +17,12 @@ from hipward_kernels.jit.libraries import BuildError
 from hipward_kernels.ops import training
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 FORWARD, BACKWARD, ADD_PARTS = 1, 2, 3
+LAYERNORM, SOFTMAX = 4, 5
+"""Numbers of these ops in `enum Op`; as kernels, the forward is ten times the number, the backward one more."""
 PARTS = 2
 EPS = 1e-6
 
@@ -38,9 +40,13 @@ class Kernels:
         self.forms: list[tuple[int, ...]] = []
         self.codes: list[int] = []
         self.failures: list[int] = []
+        self.shifts = False
 
     def prepared(self, form: Sequence[int]) -> tuple[int, ...] | None:
         self.forms.append(tuple(form))
+        if form[1] in (LAYERNORM, SOFTMAX):
+            kernel = 10 * form[1] + form[2]
+            return (kernel, 1, 64, PARTS, ADD_PARTS, 1, 64) if form[2] else (kernel, 1, 64)
         return (BACKWARD, 1, 64, PARTS, ADD_PARTS, 1, 64) if form[2] else (FORWARD, 1, 64)
 
     def failed(self, code: int, *_: int) -> None:
@@ -60,30 +66,79 @@ class Kernels:
             }
             return [types[kind].from_address(addresses[index]).value for index, kind in enumerate(kinds)]
 
-        if function == FORWARD:
-            x, more, weight, y, total, rows, x_stride, more_stride, columns, over, eps = read("PPPPPqqqiff")
-            value = matrix(x, rows, columns, x_stride)
-            if total != x:
-                value = matrix(total, rows, columns, columns).copy_(value + matrix(more, rows, columns, more_stride))
-            r = torch.rsqrt(value.square().sum(1, keepdim=True) * over + eps)
-            matrix(y, rows, columns, columns).copy_(value * r * matrix(weight, 1, columns, columns))
-        elif function == BACKWARD:
-            dy, x, weight, more, dx, parts, rows, dy_stride, x_stride, more_stride, step, columns, over, eps = read(
-                "PPPPPPqqqqqiff"
-            )
-            value, slope = matrix(x, rows, columns, x_stride), matrix(dy, rows, columns, dy_stride)
-            r = torch.rsqrt(value.square().sum(1, keepdim=True) * over + eps)
-            g = slope * matrix(weight, 1, columns, columns)
-            result = r * (g - value * (r * r * (g * value).sum(1, keepdim=True) * over))
-            if more != x:
-                result = result + matrix(more, rows, columns, more_stride)
-            matrix(dx, rows, columns, columns).copy_(result)
-            halves = matrix(parts, step, columns, columns)
-            halves[0], halves[1] = (slope * value * r)[::2].sum(0), (slope * value * r)[1::2].sum(0)
-        else:
-            parts, dweight, count, columns = read("PPqi")
-            matrix(dweight, 1, columns, columns).copy_(matrix(parts, count, columns, columns).sum(0, keepdim=True))
+        kernels = {
+            FORWARD: self.rmsnorm,
+            BACKWARD: self.rmsnorm_backward,
+            10 * LAYERNORM: self.layernorm,
+            10 * LAYERNORM + 1: self.layernorm_backward,
+            10 * SOFTMAX: self.softmax,
+            10 * SOFTMAX + 1: self.softmax_backward,
+            ADD_PARTS: self.add_parts,
+        }
+        kernels[function](read)
         return 0
+
+    def rmsnorm(self, read: Callable[[str], list[Any]]) -> None:
+        x, more, weight, y, total, rows, x_stride, more_stride, columns, over, eps = read("PPPPPqqqiff")
+        value = matrix(x, rows, columns, x_stride)
+        if total != x:
+            value = matrix(total, rows, columns, columns).copy_(value + matrix(more, rows, columns, more_stride))
+        r = torch.rsqrt(value.square().sum(1, keepdim=True) * over + eps)
+        matrix(y, rows, columns, columns).copy_(value * r * matrix(weight, 1, columns, columns))
+
+    def rmsnorm_backward(self, read: Callable[[str], list[Any]]) -> None:
+        dy, x, weight, more, dx, parts, rows, dy_stride, x_stride, more_stride, step, columns, over, eps = read(
+            "PPPPPPqqqqqiff"
+        )
+        value, slope = matrix(x, rows, columns, x_stride), matrix(dy, rows, columns, dy_stride)
+        r = torch.rsqrt(value.square().sum(1, keepdim=True) * over + eps)
+        g = slope * matrix(weight, 1, columns, columns)
+        result = r * (g - value * (r * r * (g * value).sum(1, keepdim=True) * over))
+        if more != x:
+            result = result + matrix(more, rows, columns, more_stride)
+        matrix(dx, rows, columns, columns).copy_(result)
+        halves = matrix(parts, step, columns, columns)
+        halves[0], halves[1] = (slope * value * r)[::2].sum(0), (slope * value * r)[1::2].sum(0)
+
+    def layernorm(self, read: Callable[[str], list[Any]]) -> None:
+        x, weight, bias, y, means, scales, rows, x_stride, columns, over, eps = read("PPPPPPqqiff")
+        value = matrix(x, rows, columns, x_stride)
+        mean = matrix(means, rows, 1, 1).copy_(value.sum(1, keepdim=True) * over)
+        r = matrix(scales, rows, 1, 1).copy_(torch.rsqrt((value - mean).square().sum(1, keepdim=True) * over + eps))
+        result = (value - mean) * r
+        # Without a weight or bias, the address is that of the rows.
+        result = result * matrix(weight, 1, columns, columns) if weight != x else result
+        result = result + matrix(bias, 1, columns, columns) if bias != x else result
+        matrix(y, rows, columns, columns).copy_(result)
+
+    def layernorm_backward(self, read: Callable[[str], list[Any]]) -> None:
+        dy, x, weight, means, scales, dx, parts, rows, dy_stride, x_stride, step, columns, over = read("PPPPPPPqqqqif")
+        value, slope = matrix(x, rows, columns, x_stride), matrix(dy, rows, columns, dy_stride)
+        r = matrix(scales, rows, 1, 1)
+        z = (value - matrix(means, rows, 1, 1)) * r
+        g = slope * matrix(weight, 1, columns, columns) if weight != x else slope
+        along = (g * z).sum(1, keepdim=True) * over
+        matrix(dx, rows, columns, columns).copy_(r * (g - g.sum(1, keepdim=True) * over - z * along))
+        if parts != dx:
+            # The parts of weight and bias, one after the other; those of a missing one are not stored.
+            terms = [slope * z] * (weight != x) + [slope] * self.shifts
+            for at in range(step):
+                matrix(parts, step, columns * len(terms), columns * len(terms))[at] = torch.cat(
+                    [term[at::step].sum(0) for term in terms]
+                )
+
+    def softmax(self, read: Callable[[str], list[Any]]) -> None:
+        x, y, rows, x_stride, columns = read("PPqqi")
+        matrix(y, rows, columns, columns).copy_(torch.softmax(matrix(x, rows, columns, x_stride), 1))
+
+    def softmax_backward(self, read: Callable[[str], list[Any]]) -> None:
+        dy, y, dx, rows, dy_stride, columns = read("PPPqqi")
+        value, slope = matrix(y, rows, columns, columns), matrix(dy, rows, columns, dy_stride)
+        matrix(dx, rows, columns, columns).copy_(value * (slope - (value * slope).sum(1, keepdim=True)))
+
+    def add_parts(self, read: Callable[[str], list[Any]]) -> None:
+        parts, dweight, count, columns = read("PPqi")
+        matrix(dweight, 1, columns, columns).copy_(matrix(parts, count, columns, columns).sum(0, keepdim=True))
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +190,36 @@ def test_add_rmsnorm_passes_on_the_gradient_of_the_sum(native: Any, kernels: Ker
         torch.testing.assert_close(outputs, (expected, total))
         for got, exact in zip(torch.autograd.grad(outputs[:count], leaves, outer[:count]), wanted, strict=True):
             torch.testing.assert_close(got, exact)
+
+
+@pytest.mark.parametrize("present", [(True, True), (True, False), (False, True), (False, False)])
+def test_layernorm_has_the_gradients_of_its_definition(
+    native: Any, kernels: Kernels, present: tuple[bool, bool]
+) -> None:
+    x = torch.randn(6, 32)[:, :16].requires_grad_()
+    weight, bias = (torch.randn(16, requires_grad=True) if there else None for there in present)
+    kernels.shifts = present[1]
+    expected = torch.nn.functional.layer_norm(x, (16,), weight, bias, EPS)
+    leaves = [leaf for leaf in (x, weight, bias) if leaf is not None]
+    dy = torch.randn(6, 16)
+    wanted = torch.autograd.grad(expected, leaves, dy)
+    y = native.layernorm(x, weight, bias, EPS, 0)
+    torch.testing.assert_close(y, expected)
+    for got, exact in zip(torch.autograd.grad(y, leaves, dy.t().contiguous().t()), wanted, strict=True):
+        torch.testing.assert_close(got, exact)
+    if bias is not None and weight is not None:
+        assert native.layernorm(x, weight, bias.double(), EPS, 0) is None, "two dtypes"
+
+
+def test_softmax_has_the_gradient_of_its_definition(native: Any, kernels: Kernels) -> None:  # noqa: ARG001
+    x, dy = torch.randn(2, 3, 16, requires_grad=True), torch.randn(2, 3, 16)
+    y = native.softmax(x, 0)
+    expected = torch.softmax(x, -1)
+    torch.testing.assert_close(y, expected)
+    (got,), (wanted,) = torch.autograd.grad(y, x, dy), torch.autograd.grad(expected, x, dy)
+    torch.testing.assert_close(got, wanted)
+    with pytest.raises(RuntimeError, match="softmax: the fused backward has no derivative"):
+        torch.autograd.grad(native.softmax(x, 0).sum(), x, create_graph=True)
 
 
 def test_second_derivative_is_refused(native: Any, kernels: Kernels) -> None:  # noqa: ARG001

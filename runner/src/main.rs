@@ -69,6 +69,8 @@ enum Command {
     Lsp(commands::lsp::Args),
     /// Show a rule's page, or list the rules
     Explain(explain::Args),
+    /// List the rules, also as JSON
+    Rules(commands::rules::Args),
     /// Benchmark a snippet: precision first, then eager against every optimized variant
     Bench(bench::Args),
     /// Execute a HIP or CUDA kernel as AMD machine code without an AMD GPU, and compare its results
@@ -84,7 +86,7 @@ enum Command {
     /// List the hosts of a server, their devices and what runs on them; drain a host
     Fleet(commands::fleet::Args),
     /// Create, list and remove the tokens of a team
-    Token(commands::tokens::Args),
+    Token(commands::token::Args),
     /// Copy a server's jobs, results and tokens into a file, also while it runs
     Backup(commands::backup::BackupArgs),
     /// Replace a server's jobs by a backup
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => check::plan::run(&args),
         Command::Lsp(args) => commands::lsp::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Rules(args) => commands::rules::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => commands::run_kernel::run(args),
         Command::Try(args) => try_exercise::run(args),
@@ -111,7 +114,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Worker(args) => commands::worker::run(args),
         Command::Fleet(args) => commands::fleet::run(&args),
-        Command::Token(args) => commands::tokens::run(args),
+        Command::Token(args) => commands::token::run(args),
         Command::Backup(args) => commands::backup::run_backup(args),
         Command::Restore(args) => commands::backup::run_restore(args),
         Command::SandboxExec => isolation::supervise(),

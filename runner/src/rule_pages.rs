@@ -9,7 +9,7 @@ use crate::config::LoadedRules;
 pub(crate) fn unknown(error: &UnknownRule, team: &TeamRules) -> String {
     let hint = match error.nearest(team) {
         Some((name, id)) => format!("did you mean {name} ({id})?"),
-        None => "`hipward explain` lists them all".to_owned(),
+        None => "`hipward rules` lists them all".to_owned(),
     };
     format!("{error}; {hint}")
 }

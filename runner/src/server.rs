@@ -4,7 +4,8 @@ use crate::{
     api::{AccessConfig, AccessControl, App, Streams, router},
     connections::{self, ClientLimits},
     jobs::{
-        LocalRunner, RequestWorkers, Retention, Store, apply_retention, expire_leases, schedule,
+        LocalRunner, RequestWorkers, Retention, Store, apply_retention, expire_leases,
+        report_server, schedule,
     },
     shutdown::{Shutdown, shutdown},
     web::live_pages::LivePages,
@@ -87,7 +88,12 @@ impl Server {
 async fn run_jobs(runner: LocalRunner, store: Store, shutdown: Shutdown) {
     let mut stopping = shutdown.clone();
     tokio::select! {
-        runner = runner.found() => schedule(runner, store, shutdown).await,
+        runner = runner.found() => {
+            let reports = tokio::spawn(report_server(runner.clone(), store.clone(), shutdown.clone()));
+            schedule(runner, store, shutdown).await;
+            // Fails only if the task has panicked, which is reported.
+            let _ = reports.await;
+        }
         () = stopping.requested() => {}
     }
 }

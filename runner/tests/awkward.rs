@@ -7,6 +7,8 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use hipward_analyzer::RULES;
+use serde_json::{Value, json};
 use support::{CONF, NVML, check, exit_code_and_output, fired, folder, hipward, write};
 
 const CONF_FIXED: &str =
@@ -244,19 +246,77 @@ fn watching_standard_input_is_rejected() {
     );
 }
 
+const TEAM: &str = "\n[[rule]]\nid = \"ACME001\"\nname = \"acme-gemm\"\nmessage = \"Use the new one.\"\n\
+                    link = \"https://wiki.example/gemm\"\nmatch.cuda = \"acme_gemm\"\n\
+                    fix = { title = \"Rename\", replace = \"acme_gemm2\" }\n";
+
+/// Runs `hipward COMMAND` in a folder.
+fn run(command: &str, folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut hipward = Command::new(env!("CARGO_BIN_EXE_hipward"));
+    let hipward = hipward.current_dir(folder).arg(command).args(arguments);
+    exit_code_and_output(hipward.output().expect("hipward runs"))
+}
+
 fn explain(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hipward"));
-    let command = command.current_dir(folder).arg("explain").args(arguments);
-    exit_code_and_output(command.output().expect("hipward runs"))
+    run("explain", folder, arguments)
+}
+
+#[test]
+fn rules_are_listed_as_text_and_as_json() {
+    let folder = folder(&[
+        ("team/acme.toml", TEAM),
+        ("ours/hipward.toml", "rules = \"../team\"\n"),
+        ("broken/hipward.toml", "rules = \"../none\"\n"),
+    ]);
+    let ours = folder.path().join("ours");
+    let (code, text, errors) = run("rules", &ours, &[]);
+    assert_eq!(code, 0, "{errors}");
+    assert_eq!(text.lines().count(), RULES.len() + 1);
+    assert!(text.contains("ACME001  acme-gemm  "), "{text}");
+
+    let site = "https://rocm.example/docs/";
+    let (code, text, errors) = run("rules", &ours, &["--format", "json", "--site", site]);
+    assert_eq!(code, 0, "{errors}");
+    let listed: Vec<Value> = serde_json::from_str(&text).expect("a JSON list");
+    assert_eq!(listed.len(), RULES.len() + 1);
+    for (entry, rule) in listed.iter().zip(RULES) {
+        assert_eq!(entry["id"], rule.id);
+        assert_eq!(
+            entry["link"],
+            format!("https://rocm.example/docs/rules/{}/", rule.name)
+        );
+    }
+    let nvml = listed.iter().find(|entry| entry["name"] == "pynvml");
+    let nvml = nvml.expect("pynvml is listed");
+    for (key, value) in [
+        ("id", json!("HW101")),
+        ("family", json!("vendor-libraries")),
+        ("severity", json!("error")),
+        ("fix", json!("unsafe")),
+        ("summary", json!("pynvml needs NVIDIA's driver")),
+        ("on_request", json!(false)),
+        (
+            "lesson",
+            json!("https://rocm.example/docs/learn/port/watch-the-gpu/"),
+        ),
+    ] {
+        assert_eq!(nvml[key], value, "{key}");
+    }
+    let team = listed.last().expect("the team's rule");
+    assert_eq!(team["family"], "team");
+    assert_eq!(team["fix"], "unsafe");
+    assert_eq!(team["link"], "https://wiki.example/gemm");
+
+    let (code, text, errors) = run("rules", &folder.path().join("broken"), &[]);
+    assert_eq!(code, 2);
+    assert_eq!(text.lines().count(), RULES.len(), "the built-in rules");
+    assert!(errors.contains("hipward.toml:1: `rules`"), "{errors}");
 }
 
 #[test]
 fn explain_shows_team_rules() {
-    let team = "\n[[rule]]\nid = \"ACME001\"\nname = \"acme-gemm\"\nmessage = \"Use the new one.\"\n\
-                link = \"https://wiki.example/gemm\"\nmatch.cuda = \"acme_gemm\"\n\
-                fix = { title = \"Rename\", replace = \"acme_gemm2\" }\n";
     let folder = folder(&[
-        ("team/acme.toml", team),
+        ("team/acme.toml", TEAM),
         ("ours/hipward.toml", "rules = \"../team\"\n"),
         ("broken/hipward.toml", "rules = 1\n"),
     ]);

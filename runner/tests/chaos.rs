@@ -13,7 +13,7 @@ use std::{
     thread,
     time::{Duration, SystemTime},
 };
-use support::{MEASURES, Server, assert_nothing_left};
+use support::{MEASURES, Server, assert_nothing_left, whole_log};
 
 /// Kills without HIPWARD_CHAOS.
 const FEW: usize = 20;
@@ -107,13 +107,7 @@ fn kills_at_random_moments_lose_nothing() {
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
     for id in &jobs {
         let job = server.wait_for(id, |job| job.state.is_final());
-        let events = server.events(id, 0);
-        let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
-        let expected: Vec<u64> = (1..=events.len() as u64).collect();
-        assert_eq!(seqs, expected, "no gap in {id}");
-        let finals = events.iter().filter(|event| event.body.is_final()).count();
-        assert_eq!(finals, 1, "{events:?}");
-        assert!(events.last().is_some_and(|event| event.body.is_final()));
+        let events = whole_log(&server, id);
         let verdicts = events
             .iter()
             .filter(|event| matches!(event.body, EventBody::Verdict(_)))

@@ -152,7 +152,7 @@ fn configuration_errors_have_file_line_key_and_allowed_values() {
         (
             "pyproject.toml",
             "[tool.hipward]\nselect = [\"HW1\", \"HX1\"]\n",
-            "pyproject.toml:2: `tool.hipward.select`: there is no rule `HX1`; `hipward explain` lists",
+            "pyproject.toml:2: `tool.hipward.select`: there is no rule `HX1`; `hipward rules` lists",
         ),
         (
             "hipward.toml",

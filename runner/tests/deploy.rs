@@ -1,5 +1,7 @@
 //! The files in `runner/deploy/`: their options exist, and the tools of each format accept them, as far as this machine has them.
 
+#[path = "support/certificate.rs"]
+mod certificate;
 mod support;
 
 use std::{
@@ -93,30 +95,10 @@ fn systemd_accepts_the_units() {
 fn nginx_accepts_the_site() {
     let scratch = tempfile::tempdir().expect("a folder");
     let path = |name: &str| scratch.path().join(name).display().to_string();
-    let certificate = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-        ])
-        .args([
-            "-subj",
-            "/CN=hipward.example",
-            "-keyout",
-            &path("key"),
-            "-out",
-            &path("certificate"),
-        ])
-        .output()
-        .expect("openssl is installed with PostgreSQL");
-    assert!(certificate.status.success(), "{certificate:?}");
+    certificate::create(scratch.path(), "hipward.example");
     let site = text("nginx.conf")
-        .replace("/etc/ssl/hipward.pem", &path("certificate"))
-        .replace("/etc/ssl/private/hipward.key", &path("key"));
+        .replace("/etc/ssl/hipward.pem", &path("certificate.pem"))
+        .replace("/etc/ssl/private/hipward.key", &path("key.pem"));
     fs::write(path("site"), site).expect("is ours");
     let whole = format!(
         "pid {};\nerror_log stderr;\nevents {{}}\nhttp {{ access_log off; include {}; }}\n",

@@ -1,5 +1,5 @@
 //! The isolation of a job with each combination of mechanisms: as root and as another user, with no, an old and the newest Landlock,
-//! with and without seccomp. Each result states its level, and the level is what the job finds.
+//! with and without seccomp, with and without cgroups. Each result states its level, and the level is what the job finds.
 
 mod support;
 
@@ -12,6 +12,8 @@ struct Found {
     environment: Environment,
     opens_sockets: bool,
     reads_outside: bool,
+    /// Whether its cgroup is one of a worker.
+    has_cgroup: bool,
 }
 
 /// Runs a job that attempts to open a socket and to read a file that every user may read.
@@ -28,6 +30,7 @@ try:
     open({:?}).close()
     print('reads-outside')
 except OSError: pass
+print(open('/proc/self/cgroup').read())
 ",
         outside.display().to_string()
     );
@@ -41,11 +44,26 @@ except OSError: pass
         environment: environment.unwrap_or_else(|| panic!("it did not run: {events:?}")),
         opens_sockets: output.contains("opens-sockets"),
         reads_outside: output.contains("reads-outside"),
+        has_cgroup: output.contains("/worker-"),
     }
 }
 
-/// Checks a server with these mechanisms. `newest` is the newest Landlock ABI that it may use.
-fn check(start: fn(&[&str]) -> Server, newest: Option<u32>, seccomp: bool, outside: &Path) {
+/// The mechanisms that a server may use. A kernel may lack them.
+#[derive(Clone, Copy)]
+struct Permitted {
+    /// The newest Landlock ABI.
+    newest: Option<u32>,
+    seccomp: bool,
+    cgroup: bool,
+}
+
+/// Checks a server with these mechanisms.
+fn check(start: fn(&[&str]) -> Server, permitted: Permitted, outside: &Path) {
+    let Permitted {
+        newest,
+        seccomp,
+        cgroup,
+    } = permitted;
     let abi = newest.map(|abi| abi.to_string());
     let mut flags = vec!["--minimum-isolation", "limits"];
     if let Some(abi) = &abi {
@@ -53,6 +71,9 @@ fn check(start: fn(&[&str]) -> Server, newest: Option<u32>, seccomp: bool, outsi
     }
     if !seccomp {
         flags.push("--no-seccomp");
+    }
+    if !cgroup {
+        flags.push("--no-cgroup");
     }
     let server = start(&flags);
     let (_, capabilities) = server.get("/api/v1/capabilities");
@@ -65,7 +86,6 @@ fn check(start: fn(&[&str]) -> Server, newest: Option<u32>, seccomp: bool, outsi
         let mut mechanisms = isolation.mechanisms.iter();
         mechanisms.any(|known| known.starts_with(mechanism))
     };
-    // A kernel may lack what the flags permit.
     assert!(!has("Landlock") || newest != Some(0), "{isolation:?}");
     assert!(!has("seccomp") || seccomp, "{isolation:?}");
     let expected = match (has("seccomp"), has("Landlock")) {
@@ -76,7 +96,9 @@ fn check(start: fn(&[&str]) -> Server, newest: Option<u32>, seccomp: bool, outsi
     assert_eq!(isolation.level, expected, "{isolation:?}");
     assert_eq!(found.opens_sockets, !has("seccomp"), "{isolation:?}");
     assert_eq!(found.reads_outside, !has("Landlock"), "{isolation:?}");
-    if !has("seccomp") || !has("Landlock") || newest.is_some() {
+    assert!(!has("cgroup v2") || cgroup, "{isolation:?}");
+    assert_eq!(found.has_cgroup, has("cgroup v2"), "{isolation:?}");
+    if !has("seccomp") || !has("Landlock") || newest.is_some() || !cgroup {
         assert!(
             !isolation.missing.is_empty(),
             "what a stronger isolation needs is listed: {isolation:?}"
@@ -99,14 +121,21 @@ fn readable() -> tempfile::TempDir {
 fn level_of_each_combination_is_what_the_job_finds() {
     let folder = readable();
     let outside = folder.path().join("outside");
-    for (newest, seccomp) in [
-        (Some(0), true),
-        (Some(0), false),
-        (Some(4), true),
-        (None, true),
-        (None, false),
+    for (newest, seccomp, cgroup) in [
+        (Some(0), true, true),
+        (Some(0), true, false),
+        (Some(0), false, true),
+        (Some(4), true, true),
+        (None, true, true),
+        (None, true, false),
+        (None, false, false),
     ] {
-        check(start_with_open_python, newest, seccomp, &outside);
+        let permitted = Permitted {
+            newest,
+            seccomp,
+            cgroup,
+        };
+        check(start_with_open_python, permitted, &outside);
     }
 }
 
@@ -119,8 +148,18 @@ fn start_with_open_python(flags: &[&str]) -> Server {
 fn level_of_each_combination_without_root_is_what_the_job_finds() {
     let folder = readable();
     let outside = folder.path().join("outside");
-    for (newest, seccomp) in [(Some(0), true), (Some(4), true), (None, true)] {
-        check(start_without_root, newest, seccomp, &outside);
+    for (newest, cgroup) in [
+        (Some(0), true),
+        (Some(4), true),
+        (None, true),
+        (None, false),
+    ] {
+        let permitted = Permitted {
+            newest,
+            seccomp: true,
+            cgroup,
+        };
+        check(start_without_root, permitted, &outside);
     }
 }
 

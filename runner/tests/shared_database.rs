@@ -4,10 +4,11 @@
 mod postgres;
 mod support;
 
-use hipward_protocol::{EventBody, JobState};
+use hipward_protocol::{EventBody, JobState, JobSummary};
 use postgres::PostgresServer;
+use serde_json::json;
 use std::{thread::sleep, time::Duration};
-use support::{MEASURES, Server, WAITS, hipward, printed, state};
+use support::{MEASURES, Server, WAITS, hipward, printed, state, whole_log};
 
 /// A job that prints for some seconds.
 const COUNTS: &str = "import time
@@ -19,12 +20,26 @@ for n in range(60):
 fn servers_share_jobs_and_lose_none() {
     let mut postgres = PostgresServer::start();
     let url = postgres.database("hipward");
-    let database = ["--database", &url];
-    let mut runs = Server::start(&database);
+    let database = ["--database", &url, "--lease-time", "10"];
     let serves = Server::start(&[&database[..], &["--no-runner"]].concat());
-    // The server without a runner accepts jobs for hosts that join, and none has.
+    // The server without a runner accepts jobs for others, and there are none.
     assert_eq!(serves.get("/readyz").0, 503);
+    let mut runs = Server::start(&database);
     assert_eq!(runs.get("/readyz").0, 200);
+    while serves.get("/readyz").0 == 503 {
+        sleep(Duration::from_millis(50));
+    }
+    let waits = json!({ "code": MEASURES, "require": { "arch": "gfx942" } });
+    let (status, body) = serves.post(&waits);
+    assert_eq!(status, 202, "{body}");
+    let waits: JobSummary = serde_json::from_str(&body).expect("a summary");
+    let page = |server: &Server| server.get(&format!("/jobs/{}/", waits.id)).1;
+    for server in [&serves, &runs] {
+        assert!(
+            page(server).contains("no host has arch=gfx942"),
+            "the reason is stated"
+        );
+    }
 
     // A job of one server is streamed by the other.
     let id = runs.submit(MEASURES).id;
@@ -44,9 +59,7 @@ fn servers_share_jobs_and_lose_none() {
     sleep(Duration::from_secs(1));
     postgres.restart();
     wait_for_state(&serves, &id, JobState::Done);
-    let events = serves.events(&id, 0);
-    let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
-    assert!(seqs.iter().copied().eq(1..=events.len() as u64), "{seqs:?}");
+    let events = whole_log(&serves, &id);
     let expected: String = (0..60).map(|n| format!("{n}\n")).collect();
     assert_eq!(printed(&events), expected);
     assert_eq!(events.last().expect("is there").attempt, 1);

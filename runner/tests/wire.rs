@@ -3,7 +3,11 @@
 mod support;
 
 use flate2::read::GzDecoder;
-use std::{io::Read, time::Duration};
+use std::{
+    io::Read,
+    thread::sleep,
+    time::{Duration, Instant},
+};
 use support::{Server, WAITS, agent};
 
 /// A response as it was sent, not decompressed.
@@ -95,6 +99,22 @@ fn responses_are_compressed_as_accepted() {
             );
             assert!(sent.body.len() < plain.body.len(), "{path}");
         }
+    }
+}
+
+#[test]
+fn search_index_is_sent_in_its_smallest_form_once_that_is_made() {
+    const MAX_BYTES: usize = 60 * 1024;
+    let server = Server::start(&[]);
+    let size = || {
+        get(&server, "/search.json", &[("accept-encoding", "br")])
+            .body
+            .len()
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while size() > MAX_BYTES {
+        assert!(Instant::now() < deadline, "{} bytes", size());
+        sleep(Duration::from_millis(200));
     }
 }
 

@@ -1,70 +1,18 @@
 //! `hipward worker`: a host that runs jobs of a server elsewhere, and is lost or loses its server.
 
 mod support;
+#[path = "support/worker.rs"]
+mod worker;
 
 use hipward_protocol::{EventBody, JobState};
 use serde_json::{Value, json};
-use std::{
-    path::Path,
-    process::{Child, ExitStatus, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
-};
-use support::{MEASURES, Server, hipward, printed, problem, send, signal, state, token};
+use std::{path::Path, thread::sleep, time::Duration};
+use support::{MEASURES, Server, printed, problem, send, state, token};
+use worker::{Worker, wait_for_devices};
 
-/// A running `hipward worker`. It is killed with its drop.
-struct Worker(Option<Child>);
-
-impl Worker {
-    fn join(server: &Server, token_file: &Path, flags: &[&str]) -> Self {
-        let support = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
-        let worker = hipward()
-            .env("HIPWARD_PYTHON", "python3")
-            .args(["worker", "--join", &server.url, "--name", "gpu7"])
-            // The kernel of the test machine may support no more.
-            .args(["--minimum-isolation", "limits", "--token-file"])
-            .arg(token_file)
-            .arg("--kernels")
-            .arg(support)
-            .args(flags)
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("it starts");
-        Worker(Some(worker))
-    }
-
-    fn wait(&mut self) -> ExitStatus {
-        let mut worker = self.0.take().expect("it runs");
-        worker.wait().expect("it has ended")
-    }
-
-    fn stop(&mut self) -> ExitStatus {
-        signal(self.0.as_ref().expect("it runs").id(), "-TERM");
-        self.wait()
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        if let Some(mut worker) = self.0.take() {
-            let _ = worker.kill();
-            let _ = worker.wait();
-        }
-    }
-}
-
-fn wait_for_devices(server: &Server, number: usize) -> Value {
-    let begin = Instant::now();
-    loop {
-        let (status, devices) = server.get("/api/v1/devices");
-        assert_eq!(status, 200, "{devices}");
-        let devices: Value = serde_json::from_str(&devices).expect("JSON");
-        if devices.as_array().is_some_and(|list| list.len() == number) {
-            return devices;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(200), "{devices}");
-        sleep(Duration::from_millis(50));
-    }
+/// Joins a host to a server.
+fn join(server: &Server, token_file: &Path, flags: &[&str]) -> Worker {
+    Worker::join(&server.url, "gpu7", token_file, flags)
 }
 
 #[test]
@@ -77,7 +25,7 @@ fn worker_runs_one_job_of_a_server_without_devices_and_ends() {
         "{refused}"
     );
     let token = token(&server, "host", "worker");
-    let mut worker = Worker::join(&server, &token, &["--once"]);
+    let mut worker = join(&server, &token, &["--once"]);
     let devices = wait_for_devices(&server, 1);
     assert_eq!(devices[0]["id"], "gpu7/cpu");
     let (status, body) = server.post(&json!({ "code": MEASURES, "device": "gpu7/gpu" }));
@@ -161,7 +109,7 @@ fn token_of_a_worker_permits_nothing_else() {
 fn worker_finishes_its_job_while_the_server_is_away() {
     let mut server = Server::start(&["--no-runner"]);
     let token = token(&server, "host", "worker");
-    let mut worker = Worker::join(&server, &token, &[]);
+    let mut worker = join(&server, &token, &[]);
     wait_for_devices(&server, 1);
     let code = "import time\nprint('begins', flush=True)\nfor n in range(40):\n  print(n, flush=True)\n  time.sleep(0.1)";
     let id = server.submit(code).id;
@@ -199,10 +147,10 @@ fn worker_finishes_its_job_while_the_server_is_away() {
         let mut events = server.follow(&last, 0);
         events.any(|event| event.attempt == attempt && log(&event.body))
     };
-    let killed = Worker::join(&server, &token, &[]);
+    let killed = join(&server, &token, &[]);
     assert!(begun(2));
     drop(killed);
-    let _other = Worker::join(&server, &token, &[]);
+    let _other = join(&server, &token, &[]);
     assert!(begun(3));
     assert_eq!(server.cancel(&last).0, 200);
 }

@@ -98,6 +98,7 @@ const finish = (url, { job, attempt }) =>
 export default async function () {
   const database = await startDatabase();
   const servers = [];
+  let reports;
   try {
     for (let node = 0; node < nodes; node++) {
       servers.push(await startServer(['--no-runner', '--queue-limit', '1000000', '--database', database.url]));
@@ -105,6 +106,12 @@ export default async function () {
     const url = (number) => servers[number % nodes].url;
     const names = Array.from({ length: hosts }, (_, number) => `gpu${number}`);
     await Promise.all(names.map((name, number) => joinServer(url(number), name)));
+    // As `hipward worker` does, because a host is listed for a minute after each report. Hosts do not report at the same time.
+    let next = 0;
+    reports = setInterval(() => {
+      const number = next++ % hosts;
+      joinServer(url(number), names[number]).catch((error) => console.error(error));
+    }, 15_000 / hosts);
 
     // A host that waits gets a job at once.
     const handOver = [];
@@ -153,6 +160,7 @@ export default async function () {
       { what: 'leased and finished', value: leased.size / seconds, unit: 'jobs/s', note: 'none was leased twice' },
     ];
   } finally {
+    clearInterval(reports);
     for (const server of servers) await server.stop();
     await database.stop();
   }

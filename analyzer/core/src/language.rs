@@ -34,6 +34,11 @@ impl Language {
             // Projects have variants of this file: `pyproject_cpu.toml`.
             "toml" if lower.starts_with("pyproject") => Language::Pyproject,
             "cfg" if lower == "setup.cfg" => Language::Pyproject,
+            // Lock files in the same format, also `pylock.dev.toml`.
+            "lock" if matches!(&*lower, "uv.lock" | "poetry.lock" | "pdm.lock") => {
+                Language::Pyproject
+            }
+            "toml" if lower.starts_with("pylock.") => Language::Pyproject,
             _ if has("dockerfile") || has("containerfile") => Language::Dockerfile,
             _ if matches!(&*lower, "makefile" | "gnumakefile") => Language::Makefile,
             _ if lower == ".env" || lower.starts_with(".env.") => Language::Shell,

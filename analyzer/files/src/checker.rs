@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::facts::{Facts, names_rocm};
-use crate::{FileOptions, rules};
+use crate::{FileOptions, embedded_python, rules};
 use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, RawFix};
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{HandledBy, Language, Severity, Target};
@@ -47,6 +47,14 @@ impl<'a> FileChecker<'a> {
                 check(&checker);
             }
         }
+        for program in checker.facts.python.iter().filter(|_| !checker.is_ported) {
+            for mut diagnostic in embedded_python::check(*program, options) {
+                if checker.is_workflow {
+                    diagnostic.severity = Severity::Info;
+                }
+                checker.diagnostics.push(diagnostic);
+            }
+        }
         for diagnostic in (options.extension)(&checker.facts) {
             checker.diagnostics.push(diagnostic);
         }
@@ -71,13 +79,20 @@ impl<'a> FileChecker<'a> {
         } else {
             severity
         };
+        // An edit of a lock file would not fit its hashes.
+        let fix = match fix.into() {
+            Some(_) if self.facts.is_generated => Some(RawFix::display_only(
+                "Change the requirement or its index, and lock again",
+            )),
+            fix => fix,
+        };
         self.diagnostics.push(RawDiagnostic {
             rule: rule.into(),
             span,
             message: message.into(),
             severity,
             handled_by: HandledBy::You,
-            fix: fix.into(),
+            fix,
         });
     }
 }

@@ -17,6 +17,10 @@ pub struct Facts<'a> {
     /// `key: value` in the description of a container or a pod.
     pub entries: Vec<Entry<'a>>,
     pub cmake_calls: Vec<CmakeCall<'a>>,
+    /// Python programs in shell commands: `python -c '…'`, `python - <<'EOF'`.
+    pub python: Vec<Text<'a>>,
+    /// A tool generates the file: a lock file of uv, Poetry or PDM.
+    pub is_generated: bool,
     pub comments: Vec<Range<usize>>,
 }
 
@@ -25,6 +29,8 @@ pub struct Facts<'a> {
 pub enum Installer {
     Pip,
     Conda,
+    /// A package in a lock file: the exact version that uv, Poetry or PDM installs.
+    Lock,
 }
 
 /// A required package.

@@ -14,6 +14,7 @@
 pub mod checker;
 mod cmake;
 mod dockerfile;
+mod embedded_python;
 #[doc(hidden)]
 pub mod facts;
 mod makefile;

@@ -82,7 +82,9 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
             }
         } else if !text.starts_with('-') {
             facts.requirements.extend(match installer {
-                Installer::Pip => requirements::requirement(*argument, command.guarded),
+                Installer::Pip | Installer::Lock => {
+                    requirements::requirement(*argument, command.guarded)
+                }
                 Installer::Conda => requirements::conda(*argument, command.guarded),
             });
         }

@@ -74,8 +74,8 @@ struct Reader<'a> {
     function: bool,
     /// The contents of `$(…)`, backticks and `sh -c`.
     inner: Vec<(Text<'a>, bool)>,
-    /// Delimiters of heredocs whose bodies begin at the next line.
-    heredocs: Vec<&'a str>,
+    /// Delimiters of heredocs whose bodies begin at the next line, and whether the body is a Python program.
+    heredocs: Vec<(&'a str, bool)>,
     /// Some `$(` or `${` has no end, so the end of others is not searched.
     open_substitution: bool,
     open_expansion: bool,
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
                 b'\n' => {
                     self.at += 1;
                     self.end(b'\n', facts);
-                    self.pass_heredocs();
+                    self.pass_heredocs(facts);
                 }
                 b' ' | b'\t' | b'\r' => {
                     self.at += 1;
@@ -263,16 +263,24 @@ impl<'a> Reader<'a> {
         }
         let target = self.word().unquoted();
         if is_heredoc && !target.is_empty() {
-            self.heredocs.push(target.as_str());
+            let words: Vec<_> = self.words.iter().map(|word| word.as_str()).collect();
+            let is_python = matches!(words[..], [program] | [program, "-"] if is_python(program));
+            self.heredocs
+                .push((target.as_str(), is_python && !self.is_guarded()));
         }
     }
 
-    fn pass_heredocs(&mut self) {
-        for delimiter in std::mem::take(&mut self.heredocs) {
+    fn pass_heredocs(&mut self, facts: &mut Facts<'a>) {
+        for (delimiter, is_python) in std::mem::take(&mut self.heredocs) {
+            let start = self.at;
             while self.at < self.text.as_str().len() {
                 let line = self.rest().split('\n').next().unwrap_or_default();
+                let is_end = line.trim() == delimiter;
+                if is_end && is_python {
+                    facts.python.push(self.text.part(start..self.at));
+                }
                 self.at += line.len() + 1;
-                if line.trim() == delimiter {
+                if is_end {
                     break;
                 }
             }
@@ -410,7 +418,12 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
-            _ => packages::read(&command, facts),
+            program => {
+                if is_python(program) && !guarded {
+                    facts.python.extend(program_text(&command));
+                }
+                packages::read(&command, facts);
+            }
         }
         facts.commands.push(command);
     }
@@ -435,6 +448,27 @@ impl<'a> Reader<'a> {
             block.guarded |= guarded;
         }
     }
+}
+
+/// `python`, `python3.11`, `/usr/bin/python3`
+fn is_python(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    name.strip_prefix("python").is_some_and(|version| {
+        version
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    })
+}
+
+/// The program of `python -u -c '…'`. A text with escapes or variables differs from the program.
+fn program_text<'a>(command: &Command<'a>) -> Option<Text<'a>> {
+    let mut options = command.words.iter().skip(1);
+    options
+        .by_ref()
+        .take_while(|word| word.as_str().starts_with('-'))
+        .find(|word| word.as_str() == "-c")?;
+    let program = options.next()?;
+    (!program.as_str().contains(['\\', '$', '`'])).then_some(*program)
 }
 
 /// The position of the parenthesis that closes the `$(` at the start of `text`.

@@ -1,4 +1,5 @@
-//! `pyproject.toml`: requirements for any tool, package sources; and the same from `setup.cfg`.
+//! `pyproject.toml`: requirements for any tool, package sources; the same from `setup.cfg`; and the packages in the lock
+//! files of uv, Poetry and PDM, and in `pylock.toml`.
 
 use super::facts::{Facts, Installer, Requirement};
 use super::requirements::{is_guarded_group, requirement};
@@ -8,6 +9,8 @@ use super::text::Text;
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let mut table = "";
     let mut at = 0;
+    // The packages that extras for CUDA require, in a lock file.
+    let mut for_cuda = Vec::new();
     while at < source.as_str().len() {
         let rest = source.from(at);
         let line_length = rest
@@ -36,10 +39,19 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
                 let start = key.as_str().len() + 1;
                 let mut strings = Vec::new();
                 let length = value(rest.from(start), &mut strings, facts);
-                keep(table, key.trim().unquoted(), &strings, facts);
+                let key = key.trim().unquoted();
+                if table == "package.optional-dependencies" && is_guarded_group(key.as_str()) {
+                    let names = strings.iter().filter(|piece| piece.key == "name");
+                    for_cuda.extend(names.map(|piece| piece.text.as_str()));
+                }
+                keep(table, key, &strings, facts);
                 at += start + length;
             }
         }
+    }
+    for package in &mut facts.requirements {
+        package.guarded |=
+            package.installer == Installer::Lock && for_cuda.contains(&package.name.as_str());
     }
 }
 
@@ -132,6 +144,10 @@ fn comment_in<'a>(text: Text<'a>, facts: &mut Facts<'a>) {
 /// Stores the facts of `key` in `table`.
 fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Facts<'a>) {
     let name = key.as_str();
+    if matches!(table, "package" | "packages" | "package.source") {
+        locked(table, name, strings, facts);
+        return;
+    }
     let group = table.rsplit('.').nth(1).unwrap_or_default();
     let is_list = match table {
         "project" => name == "dependencies",
@@ -188,6 +204,67 @@ fn poetry<'a>(key: Text<'a>, strings: &[Piece<'a>], guarded: bool, facts: &mut F
         whole: key,
         guarded: guarded || marked,
     });
+}
+
+/// A key of a package in a lock file. The keys of a package follow its name.
+fn locked<'a>(table: &str, key: &str, strings: &[Piece<'a>], facts: &mut Facts<'a>) {
+    let Some(first) = strings.first() else {
+        return;
+    };
+    if key == "name" && table != "package.source" {
+        facts.is_generated = true;
+        facts.requirements.push(Requirement {
+            installer: Installer::Lock,
+            name: first.text,
+            extras: first.text.to(0),
+            specifier: first.text.to(0),
+            whole: first.text,
+            guarded: false,
+        });
+        return;
+    }
+    let last = facts.requirements.last_mut();
+    let Some(package) = last.filter(|package| package.installer == Installer::Lock) else {
+        return;
+    };
+    match key {
+        "version" => {
+            package.specifier = first.text;
+            package.whole = first.text;
+        }
+        // `{ registry = "https://…" }`, `{ git = "…" }`, `{ virtual = "." }`; in Poetry's file a table.
+        "source" | "index" | "url" => {
+            let address = first.text;
+            if !address.as_str().contains("//pypi.org/") {
+                package.guarded |= !is_torch_index(address.as_str());
+                let is_known = |known: &Text<'_>| known.as_str() == address.as_str();
+                if is_torch_index(address.as_str()) && !facts.indexes.iter().any(is_known) {
+                    facts.indexes.push(address);
+                }
+            }
+        }
+        // An entry for one platform; others follow for the others.
+        "resolution-markers" | "marker" | "markers" => {
+            package.guarded |= strings
+                .iter()
+                .all(|piece| is_for_another_platform(piece.text.as_str()));
+        }
+        _ => {}
+    }
+}
+
+fn is_torch_index(address: &str) -> bool {
+    address.contains("://download.pytorch.org/whl/") && !address.ends_with("/cpu")
+}
+
+/// A marker that is false on Linux with a processor of AMD or Intel.
+fn is_for_another_platform(marker: &str) -> bool {
+    ["darwin", "win32", "aarch64", "arm64", "ppc64le", "s390x"]
+        .iter()
+        .any(|word| {
+            let after = marker.split_once(word).map_or("", |(before, _)| before);
+            after.trim_end_matches(['\'', '"', ' ']).ends_with("==")
+        })
 }
 
 /// Parses a `setup.cfg` into `facts`.
@@ -264,6 +341,30 @@ mod tests {
             .map(|range| &source[range.clone()])
             .collect();
         assert_eq!(comments, ["# a", "# b"]);
+    }
+
+    #[test]
+    fn lock_file_lists_packages_of_this_platform_with_their_versions() {
+        let source = "version = 1\n[[package]]\nname = \"acme\"\nversion = \"1\"\nsource = { virtual = \".\" }\n\
+                      [package.optional-dependencies]\ngpu = [{ name = \"cupy\" }]\n\
+                      [[package]]\nname = \"cupy\"\nversion = \"13.4\"\n\
+                      [[package]]\nname = \"torch\"\nversion = \"2.6.0\"\nresolution-markers = [\"sys_platform == 'darwin'\"]\n\
+                      [[package]]\nname = \"torch\"\nversion = \"2.6.0+cu124\"\n\
+                      source = { registry = \"https://download.pytorch.org/whl/cu124\" }\n\
+                      [[package]]\nname = \"triton\"\nversion = \"3.2.0\"\n\
+                      source = { registry = \"https://download.pytorch.org/whl/cu124\" }\n";
+        let mut facts = Facts::default();
+        read(Text::whole(source), &mut facts);
+        assert!(facts.is_generated);
+        let wanted = [
+            "?acme1",
+            "?cupy13.4",
+            "?torch2.6.0",
+            "torch2.6.0+cu124",
+            "triton3.2.0",
+        ];
+        assert_eq!(shown(&facts), wanted);
+        assert_eq!(facts.indexes.len(), 1);
     }
 
     #[test]

@@ -76,6 +76,8 @@ pub(super) fn read(files: &dyn FileSource, folder: &str) -> Vec<Build> {
             let script = text(name);
             let script = script.iter().flat_map(|text| commands(text));
             found.extend(script.filter_map(|command| of_command(&command)));
+        } else if name == "BUILD" || name == "BUILD.bazel" {
+            found.extend(text(name).and_then(|text| of_bazel(&text)));
         } else if name == "build.rs" {
             let script = text(name);
             let runs = script.is_some_and(|text| text.contains("\"hipify-"));
@@ -245,6 +247,33 @@ fn together(files: &dyn FileSource, folder: &str, calls: Vec<Calls>) -> Option<B
         sources,
         is_general: hipifies || has_cuda,
         cmake: Some(if has_cuda { Cmake::Whole } else { Cmake::Part }),
+    })
+}
+
+/// `cuda_library(srcs = ["x.cu", "//other:y.cu"])`: Bazel's language has the syntax of Python.
+fn of_bazel(text: &str) -> Option<Build> {
+    if !text.contains(".cu") {
+        return None;
+    }
+    let tree = parse(text, &mut LastParse::default())?;
+    let semantics = Semantics::new(tree, Target::default());
+    let tree = &semantics.tree;
+    let strings = tree.nodes().filter(|node| tree.kind(*node) == Kind::String);
+    let sources: Vec<Pattern> = strings
+        .filter_map(|string| {
+            let label = value(&semantics, string);
+            Pattern::of(label.rsplit(':').next().unwrap_or(&label))
+        })
+        .collect();
+    (!sources.is_empty()).then_some(Build {
+        how: if text.contains("hipify") {
+            How::Hipified
+        } else {
+            How::AsItStands
+        },
+        sources,
+        is_general: false,
+        cmake: None,
     })
 }
 

@@ -7,7 +7,7 @@ use hipward_analyzer_core::HandledBy;
 use hipward_analyzer_core::Target;
 use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::selection::RuleFilter;
-use hipward_analyzer_files::facts::Facts;
+use hipward_analyzer_files::facts::{Facts, Installer};
 
 /// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,13 +114,14 @@ impl ThingMatcher {
         }
     }
 
-    /// Requirements with a marker for some machines are not matched, as in the built-in rules.
+    /// Requirements with a marker for some machines, and the packages of a lock file, are not matched.
     fn in_file(&self, facts: &Facts<'_>) -> Vec<Range<usize>> {
         match self.thing {
             Thing::Package => {
                 let packages = facts.requirements.iter();
                 packages
-                    .filter(|found| !found.guarded && found.normalized() == self.name)
+                    .filter(|found| !found.guarded && found.installer != Installer::Lock)
+                    .filter(|found| found.normalized() == self.name)
                     .map(|found| found.name.range())
                     .collect()
             }

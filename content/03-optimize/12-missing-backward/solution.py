@@ -23,7 +23,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 
-# anchor: backward
 @triton.jit
 def rmsnorm_backward_kernel(
     dy_ptr, x_ptr, weight_ptr, dx_ptr, parts_ptr, rows, columns, eps,
@@ -68,7 +67,6 @@ class SolvedRMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return RMSNormFunction.apply(x, self.weight)
-# end: backward
 
 
 def launch(x: Tensor) -> tuple[tuple[int], tuple[int, int, float], dict[str, int]]:
@@ -78,14 +76,12 @@ def launch(x: Tensor) -> tuple[tuple[int], tuple[int, int, float], dict[str, int
     return (triton.cdiv(rows, ROWS),), (rows, columns, EPS), constants
 
 
-# anchor: test
 def without_gradient(norm: type[nn.Module]) -> list[str]:
     """The test that was missing: after one backward, every parameter has a gradient."""
     model = Model(norm).to(exercise.DEVICE)
     tokens, labels = exercise.batch(0)
     F.cross_entropy(model(tokens), labels).backward()
     return [name for name, parameter in model.named_parameters() if parameter.grad is None]
-# end: test
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
 """The resources that each kernel's AMD machine code uses, as a table: `python -m hipward_kernels.bench.amd_report`.
 
 Each kernel is compiled for the launch that it would get on that GPU. The requirements are: no register spilled to
-memory, no vector load narrower than 16 bytes, and an occupancy that can hide memory's latency. The table is
-`results/amd_code.csv`; a test compiles the kernels again and compares.
+memory, no vector load narrower than 16 bytes, and enough whole workgroups on a compute unit to hide memory's latency.
+The table is `results/amd_code.csv`; a test compiles the kernels again and compares.
 
-The occupancy floor is Little's law. To keep memory busy, a compute unit must have `bandwidth / units * latency` bytes
-in flight. A wavefront requests 64 lanes x 16 bytes x vectors of each input, and four SIMDs share a compute unit.
+Registers, LDS and the wavefronts of a workgroup decide how many workgroups fit on a compute unit
+(`compile/occupancy.py`). The floor of their wavefronts is Little's law: to keep memory busy, a compute unit must have
+`bandwidth / units * latency` bytes in flight, and a wavefront requests 64 lanes x 16 bytes x vectors of each input. A
+kernel that reduces a row needs a second workgroup, which loads while the first one waits at its barrier, or twice
+the floor's wavefronts in one.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import math
 import sys
 from dataclasses import asdict, dataclass, fields
@@ -20,20 +24,27 @@ from typing import TYPE_CHECKING, Any
 
 import triton
 
+from hipward_kernels.compile.occupancy import occupancy
 from hipward_kernels.compile.package_kernels import clang, compile_hip, compile_triton
 from hipward_kernels.gpu.arch import fp8_dtype
 from hipward_kernels.gpu.facts import archs, product_named
+from hipward_kernels.ops import parts as partial_gradients
 from hipward_kernels.ops.cross_entropy import hip as cross_entropy_hip
 from hipward_kernels.ops.cross_entropy import triton as cross_entropy_triton
 from hipward_kernels.ops.gated import hip as gated_hip
 from hipward_kernels.ops.gated import triton as gated_triton
 from hipward_kernels.ops.hip_launch import VECTOR_BYTES
-from hipward_kernels.ops.launch import row_block, warps
+from hipward_kernels.ops.launch import row_block, row_limit, warps
+from hipward_kernels.ops.layernorm import hip as layernorm_hip
+from hipward_kernels.ops.layernorm import triton as layernorm_triton
 from hipward_kernels.ops.qkv_rope import triton as qkv_rope_triton
 from hipward_kernels.ops.rmsnorm import hip as rmsnorm_hip
 from hipward_kernels.ops.rmsnorm import triton as rmsnorm_triton
 from hipward_kernels.ops.rope import hip as rope_hip
 from hipward_kernels.ops.rope import triton as rope_triton
+from hipward_kernels.ops.softmax import hip as softmax_hip
+from hipward_kernels.ops.softmax import triton as softmax_triton
+from hipward_kernels.ops.swiglu import triton as swiglu_triton
 from hipward_kernels.quantization import triton as quantization_triton
 
 if TYPE_CHECKING:
@@ -82,7 +93,7 @@ class Kernel:
     @property
     def stores_numbers(self) -> bool:
         """Whether the result is one number per row, or 8 bits per element."""
-        return self.name in ("row_sums_kernel", "quantize_kernel") or (
+        return self.name in ("row_sums_kernel", "quantize_kernel", "add_parts") or (
             self.op == "cross_entropy" and self.name.startswith("forward")
         )
 
@@ -97,14 +108,14 @@ class Kernel:
         }
         return compile_triton(arch, self.source, signature, self.constants, self.threads // WAVEFRONT)
 
-    def occupancy_floor(self, arch: str) -> int:
-        """Wavefronts that a SIMD must hold at the same time."""
+    def waves_floor(self, arch: str) -> int:
+        """Wavefronts that a compute unit must hold at the same time."""
         limits, product = archs()[arch].limits, product_named(PRODUCTS[arch])
         if limits is None or product is None or product.bytes_per_second is None or product.compute_units is None:
             raise ValueError(f"gpus.toml lacks the bandwidth or the limits of {arch}")
         wanted = product.bytes_per_second / product.compute_units * LATENCY_S
-        waves = math.ceil(wanted / (limits.simds * WAVEFRONT * self.bytes_of_thread))
-        return min(max(waves, 1), limits.waves_per_simd)
+        waves = math.ceil(wanted / (WAVEFRONT * self.bytes_of_thread))
+        return min(max(waves, 1), limits.simds * limits.waves_per_simd)
 
 
 def _triton_type(name: str, dtype: str, op: str, arch: str) -> str:
@@ -120,6 +131,10 @@ def _triton_type(name: str, dtype: str, op: str, arch: str) -> str:
         "dlosses_ptr",
         "normalizers_ptr",
         "scales_ptr",
+        "means_ptr",
+        "level_ptr",
+        "along_ptr",
+        "dbias_ptr",
         "cos_ptr",
         "sin_ptr",
     ):
@@ -129,26 +144,34 @@ def _triton_type(name: str, dtype: str, op: str, arch: str) -> str:
     return "fp32" if name in ("eps", "largest", "smallest") else "i32"
 
 
-ITEMSIZE = {"bf16": 2, "fp32": 4}
-HIP_NAMES = {"bf16": "bf16", "fp32": "f32"}
+ITEMSIZE = {"bf16": 2, "fp16": 2, "fp32": 4}
+HIP_NAMES = {"bf16": "bf16", "fp16": "f16", "fp32": "f32"}
+REDUCING = ("rmsnorm", "add_rmsnorm", "layernorm", "softmax")
+BY_COLUMNS = ("backward_blocked_kernel", "add_parts")
+"""The ops whose threads wait for one another to reduce a row, and their kernels that do not."""
+
+ALONE = 2
+"""How many times the floor a single workgroup on a compute unit must have in wavefronts, if its threads wait for one
+another: with so many, part of them still loads."""
 
 
 def kernels() -> Iterator[Kernel]:
     """Yields every kernel at the shapes that matter for speed."""
     for dtype in ITEMSIZE:
         yield from _norms(dtype)
+        yield from _layernorm(dtype)
+        yield from _softmax(dtype)
         yield from _gated(dtype)
         yield from _rope(dtype)
         yield from _cross_entropy(dtype)
-    block = quantization_triton.column_block(4096)
-    yield _triton(
-        "quantize", quantization_triton.quantize_kernel, "bf16", "K=4096", block, warps(block, WAVEFRONT), 1, {}
-    )
+        block = quantization_triton.column_block(4096)
+        kernel = quantization_triton.quantize_kernel
+        yield _triton("quantize", kernel, dtype, "K=4096", block, warps(block, WAVEFRONT), 1, {})
 
 
 def _norms(dtype: str) -> Iterator[Kernel]:
     for op, add in (("rmsnorm", 0), ("add_rmsnorm", 1)):
-        for columns in (1024, 4096, 8192, 16384, 65536):
+        for columns in (1024, 4096, 8192, 16384, 32768, 65536):
             yield from _hip_norm(op, dtype, columns)
             block, num_warps = rmsnorm_triton.default_plan(columns, WAVEFRONT)
             whole = block >= columns
@@ -160,6 +183,9 @@ def _norms(dtype: str) -> Iterator[Kernel]:
             constants = {"ADD": add, "HAS_WEIGHT": True}
             num_warps = warps(block, WAVEFRONT)
             yield _triton(op, rmsnorm_triton.backward_kernel, dtype, f"N={columns}", block, num_warps, 2, constants)
+    macros = {"W": HIP_NAMES[dtype], **partial_gradients.macros()}
+    file, threads = OPS / "parts.hip", partial_gradients.PARTS_THREADS
+    yield Kernel("rmsnorm", "hip", "add_parts", dtype, "any", threads, 64, file, macros)
     block = row_block(65536, rmsnorm_triton.BACKWARD_ROW_LIMIT)
     num_warps = warps(block, WAVEFRONT)
     sums, blocked = rmsnorm_triton.row_sums_kernel, rmsnorm_triton.backward_blocked_kernel
@@ -181,8 +207,60 @@ def _hip_norm(op: str, dtype: str, columns: int) -> Iterator[Kernel]:
         yield Kernel(op, "hip", "backward", dtype, shape, back.threads, on_their_way, file, macros)
 
 
+def _layernorm(dtype: str) -> Iterator[Kernel]:
+    size, name = ITEMSIZE[dtype], HIP_NAMES[dtype]
+    names = dict[str, Any](T=name, W=name, HAS_WEIGHT=1, HAS_BIAS=1)
+    kinds = {"HAS_WEIGHT": True, "HAS_BIAS": True}
+    for columns in (1024, 4096, 8192, 16384, 32768, 65536):
+        shape = f"N={columns}"
+        if (found := layernorm_hip.forward_plan("gfx942", columns, size)) is not None:
+            plan, macros = found
+            file, macros = OPS / "layernorm/hip.hip", {**names, **macros, "SAVE": 1}
+            yield Kernel("layernorm", "hip", "forward", dtype, shape, plan.threads, 16 * plan.vectors, file, macros)
+        if (back := layernorm_hip.backward_plan("gfx942", columns, size)) is not None:
+            file, macros = OPS / "layernorm/backward.hip", {**names, **back.macros()}
+            on_their_way = 32 * back.vectors
+            yield Kernel(
+                "layernorm", "hip", "backward", dtype, shape, back.threads, on_their_way, file, macros, narrow=2
+            )
+        block = row_block(columns, row_limit(WAVEFRONT))
+        kernel = layernorm_triton.forward_kernel if block >= columns else layernorm_triton.forward_blocked_kernel
+        yield _triton("layernorm", kernel, dtype, shape, block, warps(block, WAVEFRONT), 1, {**kinds, "SAVE": True})
+    for columns in (4096, 16384):
+        block = row_block(columns, layernorm_triton.BACKWARD_ROW_LIMIT)
+        kernel = layernorm_triton.backward_kernel
+        yield _triton("layernorm", kernel, dtype, f"N={columns}", block, warps(block, WAVEFRONT), 2, kinds, narrow=2)
+    block = row_block(65536, layernorm_triton.BACKWARD_ROW_LIMIT)
+    num_warps = warps(block, WAVEFRONT)
+    sums, blocked = layernorm_triton.row_sums_kernel, layernorm_triton.backward_blocked_kernel
+    yield _triton("layernorm", sums, dtype, "N=65536", block, num_warps, 2, {"HAS_WEIGHT": True}, narrow=2)
+    yield _triton("layernorm", blocked, dtype, "N=65536", block, num_warps, 2, kinds, narrow=4)
+
+
+def _softmax(dtype: str) -> Iterator[Kernel]:
+    size, name = ITEMSIZE[dtype], HIP_NAMES[dtype]
+    for columns in (1024, 4096, 16384, 32768, 65536):
+        shape = f"N={columns}"
+        for direction, inputs in (("forward", 1), ("backward", 2)):
+            plan = softmax_hip.row_plan("gfx942", columns, size, inputs)
+            if plan is not None:
+                file, macros = OPS / "softmax/hip.hip", {"T": name, **plan.macros()}
+                in_flight = 16 * plan.vectors * inputs
+                yield Kernel("softmax", "hip", direction, dtype, shape, plan.threads, in_flight, file, macros)
+            block = row_block(columns, row_limit(WAVEFRONT))
+            part = "kernel" if block >= columns else "blocked_kernel"
+            kernel = getattr(softmax_triton, f"{direction}_{part}")
+            yield _triton("softmax", kernel, dtype, shape, block, warps(block, WAVEFRONT), inputs, {})
+
+
 def _gated(dtype: str) -> Iterator[Kernel]:
     name = HIP_NAMES[dtype]
+    macros = {"T": name, **gated_hip.macros({}, flat=False, size=VECTOR_BYTES), "JOINED": 1}
+    file, on_their_way = OPS / "silu_mul/hip.hip", 48 * gated_hip.VECTORS
+    yield Kernel("swiglu", "hip", "backward", dtype, "any", gated_hip.THREADS, on_their_way, file, macros)
+    block = gated_triton.column_block(4096)
+    kernel = swiglu_triton.swiglu_backward_kernel
+    yield _triton("swiglu", kernel, dtype, "N=4096", block, warps(block, WAVEFRONT), 3, {})
     for op, gelu in (("silu_mul", False), ("gelu_mul", True)):
         for direction, inputs in (("forward", 2), ("backward", 3)):
             macros = {"T": name, **gated_hip.macros({}, flat=True, size=VECTOR_BYTES)}
@@ -199,14 +277,14 @@ def _rope(dtype: str) -> Iterator[Kernel]:
     name = HIP_NAMES[dtype]
     for half in (True, False):
         layout = "half" if half else "interleaved"
-        for op, entry in (("rope", "rotate"), ("qkv_rope", "split")):
+        for (op, entry), inverse in itertools.product((("rope", "rotate"), ("qkv_rope", "split")), (False, True)):
             heads = {"HEADS": 32} if op == "rope" else {"HEADS": 48, "KV_HEADS": 8}
-            macros = {"T": name, "C": "f32", "HALF": int(half), "INVERSE": 0, "THREADS": rope_hip.THREADS}
+            macros = {"T": name, "C": "f32", "HALF": int(half), "INVERSE": int(inverse), "THREADS": rope_hip.THREADS}
             macros |= {**heads, "HEAD_DIM": 128, "PAIRS": 64, "BATCHED": 1, "BYTES": 16, "WHOLE": 0}
-            shape = f"{layout}, D=128"
+            shape = f"{layout}, D=128{', inverse' if inverse else ''}"
             yield Kernel(op, "hip", entry, dtype, shape, rope_hip.THREADS, 32, OPS / op / "hip.hip", macros)
             constants: dict[str, Any] = {
-                "INVERSE": False,
+                "INVERSE": inverse,
                 "HALF": half,
                 **rope_triton.tile(32 if op == "rope" else 8, 128, 64),
             }
@@ -263,12 +341,25 @@ class Row:
     vgprs: int
     lds_bytes: int
     spills: int
-    occupancy: int
-    """Wavefronts per SIMD."""
-    occupancy_floor: int
+    waves_per_simd: int
+    """Wavefronts whose registers fit on a SIMD."""
+    workgroups: int
+    """Whole workgroups on a compute unit."""
+    limited_by: str
+    """What limits them: hardware, registers, lds or workgroups."""
+    waves: int
+    """Wavefronts of these workgroups."""
+    waves_floor: int
+    """Wavefronts that memory's latency needs."""
     loads_16: int
     loads_narrower: int
     stores_16: int
+
+    @property
+    def fills(self) -> bool:
+        """Whether the workgroups on a compute unit hide memory's latency, as far as their kernel needs it."""
+        alone = self.workgroups < 2 and self.waves < ALONE * self.waves_floor
+        return self.waves >= self.waves_floor and not (self.op in REDUCING and self.kernel not in BY_COLUMNS and alone)
 
     @property
     def name(self) -> str:
@@ -279,6 +370,8 @@ class Row:
 def row(kernel: Kernel, arch: str) -> Row:
     """Compiles a kernel for an architecture and returns its row."""
     code = kernel.compile(arch)
+    waves = kernel.threads // WAVEFRONT
+    fits = occupancy(arch, code.waves_per_simd, code.lds_bytes, waves)
     return Row(
         op=kernel.op,
         tier=kernel.tier,
@@ -291,8 +384,11 @@ def row(kernel: Kernel, arch: str) -> Row:
         vgprs=code.vgprs,
         lds_bytes=code.lds_bytes,
         spills=code.spills,
-        occupancy=code.waves_per_simd,
-        occupancy_floor=kernel.occupancy_floor(arch),
+        waves_per_simd=code.waves_per_simd,
+        workgroups=fits.waves_per_cu // waves,
+        limited_by=fits.limited_by,
+        waves=fits.waves_per_cu,
+        waves_floor=kernel.waves_floor(arch),
         loads_16=code.wide("global load"),
         loads_narrower=code.narrow("global load"),
         stores_16=code.wide("global store"),
@@ -342,7 +438,7 @@ def main() -> None:
     made = [row(kernel, arch) for kernel, arch in chosen]
     write(made, options.out)
     for line in made:
-        bad = line.spills or line.occupancy < line.occupancy_floor or not line.loads_16
+        bad = line.spills or not line.fills or not line.loads_16
         print(f"{'!' if bad else ' '} {line.name}: {line}", file=sys.stderr)
 
 

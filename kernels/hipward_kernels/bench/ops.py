@@ -32,7 +32,17 @@ from hipward_kernels.bench.core import (
     part_of,
     timings,
 )
-from hipward_kernels.bench.op_cases import CLAIMED, LIGER, LIGER_HELP, Case, MissingRivalError, cases
+from hipward_kernels.bench.op_cases import (
+    CLAIMED,
+    LIGER,
+    LIGER_HELP,
+    QUACK,
+    QUACK_HELP,
+    ROW_OPS,
+    Case,
+    MissingRivalError,
+    cases,
+)
 from hipward_kernels.bench.perftest import argument_sets, clock_of, copy_rate
 from hipward_kernels.bench.results import Measurement, append, rows
 from hipward_kernels.dispatch.registry import EAGER, only
@@ -66,7 +76,7 @@ def implementations(case: Case, without: Collection[str] = ()) -> dict[str, Call
 
 def rivals_of(case: Case, without: Collection[str]) -> str:
     """Names of the rivals, with the versions of those that are packages; and of those left out."""
-    own = [name for name, _ in case.rivals(without) if name != "Liger"]
+    own = [name for name, _ in case.rivals(without) if name not in ("Liger", "quack")]
     return ", ".join([COMPILE, *own, *case.packages(without)])
 
 
@@ -149,7 +159,7 @@ def outputs(result: Any, rows_: int) -> list[Tensor]:
 def definition(case: Case, arguments: Sequence[Tensor]) -> list[Tensor]:
     """The outputs of the op's definition for the same arguments, in float64."""
     long = case.shape[0] > 2 * CHECKED_ROWS
-    by_rows = case.op in ("rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul")
+    by_rows = case.op in ROW_OPS
     wide = []
     for x in arguments:
         part = torch.cat([x[:CHECKED_ROWS], x[-CHECKED_ROWS:]]) if long and by_rows and x.dim() == 2 else x
@@ -181,7 +191,7 @@ def selected(options: argparse.Namespace, device: torch.device) -> Sequence[Case
     ]
     if options.shape:
         shape = shape_from(options.shape)
-        ops = dict.fromkeys(case.op for case in chosen if case.op not in ("rope", "qkv_rope", "cross_entropy"))
+        ops = dict.fromkeys(case.op for case in chosen if case.op in ROW_OPS)
         chosen = [Case(op, shape, getattr(torch, options.dtype), device) for op in ops]
     return part_of(options, chosen)
 
@@ -189,10 +199,10 @@ def selected(options: argparse.Namespace, device: torch.device) -> Sequence[Case
 def main() -> None:
     """Entry point."""
     made = parser("bench", "Measures the ops.", RESULTS / "results.csv")
-    made.epilog = LIGER_HELP
+    made.epilog = f"{LIGER_HELP} {QUACK_HELP}"
     made.add_argument("--shape", help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops")
     made.add_argument(
-        "--without", action="append", default=[], choices=[LIGER], help="a rival to leave out; its rows say so"
+        "--without", action="append", default=[], choices=[LIGER, QUACK], help="a rival to leave out; its rows say so"
     )
     options = made.parse_args()
     device = device_of(options, made)

@@ -22,7 +22,19 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hipward_kernels.bench.core import OURS, RESULTS, RULE
-from hipward_kernels.bench.op_cases import LIGER, LIGER_HELP, MissingRivalError, liger_function, liger_version
+from hipward_kernels.bench.op_cases import (
+    LIGER,
+    LIGER_FUNCTIONS,
+    LIGER_HELP,
+    QUACK,
+    QUACK_HELP,
+    MissingRivalError,
+    liger_function,
+    liger_version,
+    quack_function,
+    quack_has,
+    quack_version,
+)
 from hipward_kernels.bench.ops import shape_from
 from hipward_kernels.bench.perftest import clock_of
 from hipward_kernels.bench.results import Conditions, append_rows, conditions_of
@@ -31,7 +43,7 @@ from hipward_kernels.gpu.devices import flush_bytes
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.sampling import median_interval
 from hipward_kernels.numerics.distance import root_mean_square
-from hipward_kernels.ops import add_rmsnorm, gelu_mul, rmsnorm, silu_mul, training
+from hipward_kernels.ops import add_rmsnorm, gelu_mul, layernorm, rmsnorm, silu_mul, softmax, swiglu, training
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,6 +105,12 @@ class Case:
             shapes = [self.shape, self.shape, self.shape[1:]]
         if self.op in ("silu_mul", "gelu_mul"):
             shapes = [self.shape, self.shape]
+        if self.op == "layernorm":
+            shapes += [self.shape[1:]]
+        if self.op == "softmax":
+            shapes = [self.shape]
+        if self.op == "swiglu":
+            shapes = [(self.shape[0], 2 * self.shape[1])]
         return tuple(torch.randn(one, dtype=self.dtype, device=self.device, requires_grad=True) for one in shapes)
 
     def gradients(self) -> tuple[Tensor, ...]:
@@ -104,18 +122,25 @@ class Case:
         """Ours and its rivals, by name.
 
         Raises:
-            MissingRivalError: Liger-Kernel is missing, and not left out.
+            MissingRivalError: A package is missing, and not left out.
         """
         ours, torch_name, torch_op = VARIANTS[self.op]
         found = {OURS: ours, torch_name: torch_op}
-        if LIGER not in without and self.device.type == "cuda":
+        if LIGER not in without and self.device.type == "cuda" and self.op in LIGER_FUNCTIONS:
             found["Liger"] = liger_function(self.op)
+        if QUACK not in without and quack_has(self.op, self.device):
+            found["quack"] = quack_function(self.op)
         return found
 
 
 def _add_then_rms_norm(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     total = x + residual
     return F.rms_norm(total, total.shape[-1:], weight, EPS), total
+
+
+def _halves(x: Tensor) -> Tensor:
+    gate, up = x.chunk(2, -1)
+    return F.silu(gate) * up
 
 
 VARIANTS: Mapping[str, tuple[Callable[..., Any], str, Callable[..., Any]]] = {
@@ -129,6 +154,13 @@ VARIANTS: Mapping[str, tuple[Callable[..., Any], str, Callable[..., Any]]] = {
         "add, F.rms_norm",
         _add_then_rms_norm,
     ),
+    "layernorm": (
+        lambda x, weight, bias: layernorm(x, weight, bias, EPS),
+        "F.layer_norm",
+        lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], weight, bias, EPS),
+    ),
+    "softmax": (softmax, "F.softmax", lambda x: F.softmax(x, -1)),
+    "swiglu": (swiglu, "chunk, F.silu, mul", _halves),
     "silu_mul": (silu_mul, "F.silu, mul", lambda gate, up: F.silu(gate) * up),
     "gelu_mul": (gelu_mul, "F.gelu, mul", lambda gate, up: F.gelu(gate, approximate="tanh") * up),
 }
@@ -207,8 +239,11 @@ def measure(case: Case, samples: int, without: Sequence[str] = (), *, host: bool
     on_host = host_times(variants, leaves, gradients) if host else {}
     middles = {name: median_interval(found) for name, found in taken.items()}
     best = min(middle for name, (middle, _, _) in middles.items() if name != OURS)
-    names = [name for name in variants if name not in (OURS, "Liger")]
-    names.append(f"Liger {liger_version()}" if "Liger" in variants else "without Liger")
+    names = [name for name in variants if name not in (OURS, "Liger", "quack")]
+    if case.op in LIGER_FUNCTIONS:
+        names.append(f"Liger {liger_version()}" if "Liger" in variants else "without Liger")
+    if quack_has(case.op, case.device):
+        names.append(f"quack {quack_version()}" if "quack" in variants else "without quack")
     return [
         Measurement(
             op=case.op,
@@ -230,13 +265,13 @@ def measure(case: Case, samples: int, without: Sequence[str] = (), *, host: bool
 def arguments() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
-        prog="python -m hipward_kernels.bench.training", description=__doc__, epilog=LIGER_HELP
+        prog="python -m hipward_kernels.bench.training", description=__doc__, epilog=f"{LIGER_HELP} {QUACK_HELP}"
     )
     made.add_argument("--op", default="rmsnorm", help=f"ops, separated by commas: {', '.join(VARIANTS)}")
     made.add_argument("--dtype", default="bfloat16", help="dtypes, separated by commas")
     made.add_argument("--shape", action="append", help="ROWSxCOLUMNS instead of the whole grid; may be repeated")
     made.add_argument("--samples", type=int, default=40, help="timed steps of each variant (default: %(default)s)")
-    made.add_argument("--without", action="append", default=[], choices=[LIGER], help="a rival to leave out")
+    made.add_argument("--without", action="append", default=[], choices=[LIGER, QUACK], help="a rival to leave out")
     made.add_argument("--results", type=Path, default=RESULTS / "training.csv", help="CSV to append to")
     return made
 

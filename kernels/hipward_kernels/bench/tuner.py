@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 QUICK, CAREFUL = 10, 150
 """Samples per candidate, and per finalist."""
 FINALISTS = 5
-WORTH_A_ROW = 0.993
+MAX_SHARE = 0.993
 """A candidate of a short call must take less than this share of the default's time; smaller gains are noise."""
-WORTH_A_ROW_LONG = 0.998
+MAX_SHARE_LONG = 0.998
 LONG_MS = 0.1
 """The same for calls that take longer than `LONG_MS`, whose times vary less."""
 HOST_MS = 0.0005
@@ -165,8 +165,8 @@ def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
         took[choice] += HOST_MS if choice.tier == "triton" and case.shape[0] <= HOST_ROWS else 0.0
     best = min(took, key=lambda choice: took[choice])
     print(f"{case}: " + ", ".join(f"{c.tier} {c.parameters} {t * 1e3:.2f}" for c, t in took.items()), flush=True)
-    worth = WORTH_A_ROW if took[tried[0]] < LONG_MS else WORTH_A_ROW_LONG
-    return best if took[best] < worth * took[tried[0]] else tried[0]
+    share = MAX_SHARE if took[tried[0]] < LONG_MS else MAX_SHARE_LONG
+    return best if took[best] < share * took[tried[0]] else tried[0]
 
 
 def middle(samples: list[float]) -> float:

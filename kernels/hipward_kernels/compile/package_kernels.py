@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def compile_triton(
     arch: str, kernel: Any, signature: Mapping[str, str], constants: Mapping[str, Any], num_warps: int
 ) -> Resources:
-    """Compiles a Triton kernel for `arch`, such as `gfx942`, as a launch with aligned arguments would.
+    """Compiles a Triton kernel for `arch`, such as `gfx942`, as a launch with aligned arguments of at most 2 GiB would.
 
     Args:
         arch: The architecture.
@@ -38,8 +38,14 @@ def compile_triton(
     """
     types = {**signature, **dict.fromkeys(constants, "constexpr")}
     names = list(kernel.arg_names)
-    # Triton determines these divisibilities at launch. Without them, no load is 16 bytes wide.
-    attributes = {(names.index(name),): [["tt.divisibility", 16]] for name, kind in signature.items() if kind != "fp32"}
+    # Triton determines these at launch. Without the divisibility no load is 16 bytes wide, and tensors of at most 2 GiB
+    # are addressed by 32-bit offsets.
+    divisible, small = ["tt.divisibility", 16], ["tt.pointer_range", 32]
+    attributes = {
+        (names.index(name),): [divisible, small] if kind.startswith("*") else [divisible]
+        for name, kind in signature.items()
+        if kind != "fp32"
+    }
     compile_options = {"num_warps": num_warps, "enable_fp_fusion": True}
     source = ASTSource(kernel, {name: types[name] for name in names}, dict(constants), attributes)
     compiled = triton_compile(source, target=GPUTarget("hip", arch, wavefront_of(arch)), options=compile_options)

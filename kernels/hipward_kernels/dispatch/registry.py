@@ -34,6 +34,7 @@ from hipward_kernels.jit.toolchain import toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from types import ModuleType
 
     from torch import Tensor
 
@@ -81,7 +82,7 @@ def _hip_refuses_process() -> str | None:
 
 def _hip_refuses_tensor(x: Tensor) -> str | None:
     if torch.compiler.is_compiling():
-        return "torch.compile sees into Triton kernels, but not into HIP kernels"
+        return "torch.compile traces into Triton kernels, but not into HIP kernels"
     if x.dtype not in (torch.float32, torch.bfloat16, torch.float16):
         return f"the HIP kernels compute in float32, which is not enough for {x.dtype}"
     if not x.is_cuda:
@@ -174,10 +175,52 @@ def whole() -> Iterator[None]:
         _whole = before
 
 
+def op_of(name: str) -> Op:
+    """The op of that name."""
+    return _ops[name]
+
+
 def run_whole(name: str, x: Tensor, *rest: Any) -> Any:
-    """Runs the op of that name as one call of a graph; TorchDynamo must not trace into it."""
+    """Runs the op of that name as one call of a graph; TorchDynamo must not trace into it.
+
+    In a graph that is compiled, it becomes the operator of `ops/custom.py`.
+    """
+    return _operator(name)(x, *rest) if is_fake(x) else _ops[name](x, *rest)
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    """The op as an operator of PyTorch; its definition if it has none."""
+    found: Callable[..., Any] = getattr(torch.ops.hipward, name, _ops[name].definition)
+    return found
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _stays_whole(name: str, device: int, dtype: str, columns: int) -> bool:
+    """Whether compiled code has an op as an operator, for rows of this length.
+
+    That is so if the HIP tier runs here, and if the tuned table has it for such rows or there is no Triton. Otherwise
+    compilers trace into the Triton kernel, which costs less of the host's time for a call.
+    """
     op = _ops[name]
-    return op.definition(x, *rest) if is_fake(x) else op(x, *rest)
+    runs = "hip" in op._functions and not is_disabled("hip")  # noqa: SLF001
+    if not runs or device < 0 or dtype not in ("torch.float32", "torch.bfloat16", "torch.float16"):
+        return False
+    if "triton" not in op._functions or is_disabled("triton"):  # noqa: SLF001
+        return True
+    return tuning.has_tier(get_gfx(device), name, dtype.removeprefix("torch."), columns, "hip")
+
+
+def distinct(*arguments: Any) -> list[Any]:
+    """The arguments, with a view in place of a tensor that was there before.
+
+    TorchDynamo does not support an autograd function that gets a tensor twice: PyTorch 2.11 computes a wrong gradient,
+    later ones raise an exception.
+    """
+    found: list[Any] = []
+    for argument in arguments:
+        twice = isinstance(argument, torch.Tensor) and any(argument is earlier for earlier in found)
+        found.append(argument.view_as(argument) if twice else argument)
+    return found
 
 
 class Op:
@@ -206,7 +249,11 @@ class Op:
     def __call__(self, x: Tensor, *rest: Any) -> Any:
         """Runs the op. Device and dtype of `x` decide which tier runs."""
         if _compiling():
-            return run_whole(self.name, x, *rest) if _whole else self.function(x)(x, *rest)
+            if _whole:
+                return run_whole(self.name, x, *rest)
+            if x.dim() and _stays_whole(self.name, x.get_device(), str(x.dtype), int(x.shape[-1])):
+                return _operator(self.name)(x, *rest)
+            return self.function(x)(*distinct(x, *rest))
         key = (x.dtype, x.shape, x.get_device(), _disabled, tuning.generation)
         chosen = self._chosen.get(key)
         if chosen is None:
@@ -223,6 +270,10 @@ class Op:
             if result is not NotImplemented:
                 return result
         raise self._nothing_left()
+
+    def module(self, tier: str) -> ModuleType:
+        """The module of a tier that this process can use."""
+        return importlib.import_module(self.definition.__module__.removesuffix(EAGER) + tier)
 
     def refusal(self, tier: Tier, x: Tensor) -> str | None:
         """Why this op cannot use `tier` for the input `x`, or None if it can."""

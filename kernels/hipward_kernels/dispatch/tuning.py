@@ -130,6 +130,14 @@ def choice(arch: str, op: str, dtype: torch.dtype, rows: int, columns: int) -> C
     return None
 
 
+def has_tier(arch: str, op: str, dtype: str, columns: int, tier: str) -> bool:
+    """Whether the table has this tier for some number of rows of a length."""
+    if _forced is not None and _forced.op == op:
+        return _forced.tier == tier
+    found = _table(os.environ.get("HIPWARD_TUNED", "")).get((arch, op, dtype, columns), ())
+    return any(row.tier == tier for row in found)
+
+
 _forced: Choice | None = None
 generation = 0
 """Incremented when choices change, so that caches of decisions can be invalidated."""

@@ -45,17 +45,17 @@ def alike(op: str, name: str, x: Tensor, other_name: str, other: Tensor) -> None
     )
 
 
-def norm_weight(op: str, x: Tensor, weight: Tensor | None) -> None:
-    """Raises `ValueError` unless `x` has a last dimension that `weight`, if given, fits."""
+def norm_weight(op: str, x: Tensor, weight: Tensor | None, name: str = "weight") -> None:
+    """Raises `ValueError` unless `x` has a last dimension that `weight`, if given, fits; `name` is for the message."""
     shape = x.shape
     if not shape:
         raise ValueError(f"{op}: x is a scalar; a last dimension to normalize is needed")
     if weight is None:
         return
-    floating(op, "weight", weight)
+    floating(op, name, weight)
     if weight.shape != shape[-1:]:
         raise ValueError(
-            f"{op}: weight has shape {list(weight.shape)}; the last dimension of x needs {list(x.shape[-1:])}"
+            f"{op}: {name} has shape {list(weight.shape)}; the last dimension of x needs {list(x.shape[-1:])}"
         )
     if weight.device != x.device:
-        raise ValueError(f"{op}: weight is on {weight.device}, x on {x.device}")
+        raise ValueError(f"{op}: {name} is on {weight.device}, x on {x.device}")

@@ -11,6 +11,7 @@ import torch
 
 from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.gpu.facts import wavefront_of
+from hipward_kernels.ops.launch import as_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,6 +41,14 @@ def whole_vectors(itemsize: int, *counts: int) -> bool:
     """Whether sizes and strides, in elements, are multiples of a 16-byte vector."""
     size = VECTOR_BYTES // itemsize
     return all(count % size == 0 for count in counts)
+
+
+def readable_rows(gradient: Tensor) -> Tensor:
+    """The rows of a gradient; a copy if it is a view that vectors cannot read."""
+    rows = as_rows(gradient)
+    if aligned(rows) and whole_vectors(rows.itemsize, rows.stride(0)):
+        return rows
+    return rows.clone(memory_format=torch.contiguous_format)
 
 
 def at_least_as_wide(dtype: torch.dtype, than: torch.dtype) -> bool:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 COLUMN_BLOCK = 4096
 """Columns per iteration if a program does not process a whole row at once."""
 
+LONGEST_ROW = {32: 32768, 64: 16384}
+"""Longest row that a program without partial gradients loads into registers, by lanes of a warp. On AMD GPUs a program
+with a longer row is the only one whose registers fit on a compute unit, and memory is idle while it reduces."""
+
 ELEMENTS_PER_THREAD = 16
 """Two 16-byte loads of bfloat16 per thread. More threads would make the loads narrower."""
 
@@ -40,6 +44,11 @@ def next_power_of_two(n: int) -> int:
 def row_block(columns: int, limit: int) -> int:
     """Columns that a program processes at once: the whole row up to `limit` columns."""
     return next_power_of_two(columns) if columns <= limit else COLUMN_BLOCK
+
+
+def row_limit(warp_size: int) -> int:
+    """The row of `LONGEST_ROW`; 32 lanes for the CPU."""
+    return LONGEST_ROW[warp_size]
 
 
 def warps(block: int, warp_size: int) -> int:

@@ -71,7 +71,7 @@ void launch(const Kernel& kernel, int device, Arguments... arguments) {
 
 // --- Launches by the form of the arguments --------------------------------------------------------------------------
 
-enum Op : int64_t { RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL };
+enum Op : int64_t { RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, LAYERNORM, SOFTMAX };
 
 // Generation of the tuned table, op, direction, device, dtype, dtype of the weight or -1, rows, columns, and two numbers that
 // depend on the op.
@@ -259,6 +259,114 @@ std::optional<std::pair<Tensor, Tensor>> add_rmsnorm(const Tensor& x, const Tens
   return std::make_pair((*outputs)[0], (*outputs)[1]);
 }
 
+// --- LayerNorm ------------------------------------------------------------------------------------------------------
+
+struct LayerNorm : torch::autograd::Function<LayerNorm> {
+  static Form form(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t generation, bool backward,
+                   int64_t x_stride) {
+    const int64_t columns = x.size(x.dim() - 1), kinds = int64_t(weight.defined()) + 2 * int64_t(bias.defined());
+    return {generation,   LAYERNORM,           backward, x.get_device(), dtype_of(x), dtype_of(weight.defined() ? weight : bias),
+            x.numel() / columns, columns, x_stride, kinds};
+  }
+
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const std::optional<Tensor>& scale,
+                        const std::optional<Tensor>& shift, double eps, int64_t x_stride, const Plan& plan) {
+    const Tensor weight = scale.value_or(Tensor()), bias = shift.value_or(Tensor());
+    const int64_t columns = x.size(x.dim() - 1), rows = x.numel() / columns;
+    const Tensor y = like(x), statistics = at::empty({2, rows}, x.options().dtype(at::kFloat));
+    float* means = statistics.data_ptr<float>();
+    launch(plan.kernel, x.get_device(), at_(x), at_(weight.defined() ? weight : x), at_(bias.defined() ? bias : x), to(y),
+           means, means + rows, i64(rows), i64(x_stride), int(columns), 1.0f / float(columns), float(eps));
+    ctx->save_for_backward({x, weight, statistics});
+    // Of the bias, the backward needs only whether there is one, and its dtype.
+    ctx->saved_data["bias"] = bias.defined() ? at::empty({0}, bias.options()) : Tensor();
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    refuse_second_derivative("layernorm");
+    const variable_list saved = ctx->get_saved_variables();
+    const Tensor &x = saved[0], &weight = saved[1], &statistics = saved[2], bias = ctx->saved_data["bias"].toTensor();
+    const int64_t columns = x.size(x.dim() - 1), rows = x.numel() / columns, x_stride = row_stride(x);
+    int64_t dy_stride = 0;
+    const Tensor dy = read_gradient(gradients[0], dy_stride);
+    const Plan plan = plan_of(form(x, weight, bias, 0, true, 0));
+    TORCH_CHECK(plan.fits, "layernorm: no backward kernel takes rows of ", columns, " ", x.scalar_type());
+    const Tensor dx = like(x);
+    const int64_t count = int64_t(weight.defined()) + int64_t(bias.defined());
+    Tensor parts, dweight, dbias;
+    if (count) parts = at::empty({plan.parts, count, columns}, x.options().dtype(at::kFloat));
+    float* means = statistics.data_ptr<float>();
+    launch(plan.kernel, x.get_device(), at_(dy), at_(x), at_(weight.defined() ? weight : x), means, means + rows, to(dx),
+           count ? to(parts) : to(dx), i64(rows), i64(dy_stride), i64(x_stride), i64(plan.parts), int(columns),
+           1.0f / float(columns));
+    if (count) {
+      const Tensor sums = at::empty({count, columns}, (weight.defined() ? weight : bias).options());
+      launch(plan.add, x.get_device(), at_(parts), to(sums), i64(plan.parts), int(count * columns));
+      if (weight.defined()) dweight = sums[0];
+      if (bias.defined()) dbias = sums[count - 1];
+    }
+    const Tensor none;
+    return {dx, dweight, dbias, none, none, none};
+  }
+};
+
+std::optional<Tensor> layernorm(const Tensor& x, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                                double eps, int64_t generation) {
+  if (x.dim() == 0 || x.numel() == 0) return std::nullopt;
+  const int64_t x_stride = row_stride(x);
+  if (!readable(x, x_stride)) return std::nullopt;
+  for (const auto& parameter : {weight, bias}) {
+    if (parameter && !(parameter->is_contiguous() && readable(*parameter, 0))) return std::nullopt;
+  }
+  if (weight && bias && weight->scalar_type() != bias->scalar_type()) return std::nullopt;
+  const Tensor scale = weight.value_or(Tensor()), shift = bias.value_or(Tensor());
+  const Plan plan = plan_of(LayerNorm::form(x, scale, shift, generation, false, x_stride));
+  if (!plan.fits || !plan_of(LayerNorm::form(x, scale, shift, 0, true, 0)).fits) return std::nullopt;
+  const c10::DeviceGuard guard(x.device());
+  return LayerNorm::apply(x, weight, bias, eps, x_stride, plan);
+}
+
+// --- Softmax --------------------------------------------------------------------------------------------------------
+
+struct Softmax : torch::autograd::Function<Softmax> {
+  static Form form(const Tensor& x, int64_t generation, bool backward, int64_t stride) {
+    const int64_t columns = x.size(x.dim() - 1);
+    return {generation, SOFTMAX, backward, x.get_device(), dtype_of(x), -1, x.numel() / columns, columns, stride, 0};
+  }
+
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, int64_t x_stride, const Plan& plan) {
+    const Tensor y = like(x);
+    const int64_t columns = x.size(x.dim() - 1);
+    launch(plan.kernel, x.get_device(), at_(x), to(y), i64(x.numel() / columns), i64(x_stride), int(columns));
+    ctx->save_for_backward({y});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    refuse_second_derivative("softmax");
+    const Tensor y = ctx->get_saved_variables()[0];
+    const int64_t columns = y.size(y.dim() - 1);
+    int64_t dy_stride = 0;
+    const Tensor dy = read_gradient(gradients[0], dy_stride);
+    const Plan plan = plan_of(form(y, 0, true, columns));
+    TORCH_CHECK(plan.fits, "softmax: no backward kernel takes rows of ", columns, " ", y.scalar_type());
+    const Tensor dx = like(y), none;
+    launch(plan.kernel, y.get_device(), at_(dy), at_(y), to(dx), i64(y.numel() / columns), i64(dy_stride), int(columns));
+    return {dx, none, none};
+  }
+};
+
+std::optional<Tensor> softmax(const Tensor& x, int64_t generation) {
+  if (x.dim() == 0 || x.numel() == 0) return std::nullopt;
+  const int64_t x_stride = row_stride(x);
+  if (!readable(x, x_stride)) return std::nullopt;
+  const Plan plan = plan_of(Softmax::form(x, generation, false, x_stride));
+  if (!plan.fits || !plan_of(Softmax::form(x, 0, true, x.size(x.dim() - 1))).fits) return std::nullopt;
+  const c10::DeviceGuard guard(x.device());
+  return Softmax::apply(x, x_stride, plan);
+}
+
 // --- Gated activations ----------------------------------------------------------------------------------------------
 
 struct Gated : torch::autograd::Function<Gated> {
@@ -329,4 +437,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("rmsnorm", &rmsnorm);
   module.def("add_rmsnorm", &add_rmsnorm);
   module.def("gated", &gated);
+  module.def("layernorm", &layernorm);
+  module.def("softmax", &softmax);
 }

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
 
-from hipward_kernels.ops import gelu_mul, silu_mul
+from hipward_kernels.ops import gelu_mul, silu_mul, swiglu
+from hipward_kernels.ops.autograd import trains
 from hipward_kernels.projections.joined import Joined
 
 if TYPE_CHECKING:
@@ -34,8 +35,12 @@ class FusedGateUp(Joined):
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` of shape `[..., K]` to a tensor of shape `[..., H]`."""
+        both = self.product(x)
+        if self.activation is silu_mul and trains(both):
+            # Its gradient is one tensor. Autograd would concatenate those of two halves.
+            return swiglu(both)
         # The halves are views that share rows; the op takes strides, so nothing is copied.
-        gate, up = self.product(x).chunk(2, dim=-1)
+        gate, up = both.chunk(2, dim=-1)
         return self.activation(gate, up)
 
 

@@ -51,7 +51,7 @@ def routed(query: Tensor, key_t: Tensor, value: Tensor, mask: Tensor | None, *, 
 def route_attention(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:
     """The graph pass; see `capture.py`."""
     found = Found()
-    constants = _Constants(graph, inputs)
+    constants = Constants(graph, inputs)
     for node in list(graph.graph.nodes):
         if name_of(node) == "softmax":
             match = _match(node, constants)
@@ -107,7 +107,7 @@ class _Match:
         nodes = [*self.first.args[:2], self.second.args[1], *(m for m, _ in self.added), *(m for m, *_ in self.filled)]
         return not any(isinstance(node, fx.Node) and overwritten(node) for node in nodes)
 
-    def replace(self, graph: fx.Graph, constants: _Constants) -> None:
+    def replace(self, graph: fx.Graph, constants: Constants) -> None:
         """Replaces all nodes by a call of the router."""
         with graph.inserting_before(self.second):
             kind, mask = self._mask(graph, constants)
@@ -122,7 +122,7 @@ class _Match:
             if not node.users:
                 graph.erase_node(node)
 
-    def _mask(self, graph: fx.Graph, constants: _Constants) -> tuple[MaskKind, fx.Node | None]:
+    def _mask(self, graph: fx.Graph, constants: Constants) -> tuple[MaskKind, fx.Node | None]:
         masks = [*(node for node, _ in self.added), *(node for node, _, _ in self.filled)]
         if not masks:
             return MaskKind.FULL, None
@@ -176,7 +176,7 @@ def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
     return all(size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(to), strict=False))
 
 
-def _match(softmax: fx.Node, constants: _Constants) -> _Match | None:
+def _match(softmax: fx.Node, constants: Constants) -> _Match | None:
     """The attention around a softmax, or None."""
     scores = example(softmax)
     if scores is None or argument(softmax, 1, "dim", None) not in (-1, scores.dim() - 1):
@@ -209,7 +209,7 @@ def _forward(softmax: fx.Node) -> list[fx.Node]:
 class _Walk:
     """The path from the softmax's argument back to the first product, with its scalings and masks."""
 
-    constants: _Constants
+    constants: Constants
     between: list[fx.Node]
     factor: float = 1.0
     """Product of the factors of later operations."""
@@ -314,7 +314,7 @@ def _drop_weights(graph: fx.Graph, node: fx.Node) -> bool:
     return True
 
 
-class _Constants:
+class Constants:
     """Values of nodes that depend only on numbers and buffers, not on arguments or parameters of the model."""
 
     def __init__(self, graph: fx.GraphModule, inputs: Sequence[Any]) -> None:

@@ -48,13 +48,14 @@ class Found:
         self.left = list(dict.fromkeys([*self.left, *other.left]))
 
 
-def captured(model: nn.Module, passes: Sequence[Pass], mode: str | None) -> Callable[..., Any]:
+def captured(model: nn.Module, passes: Sequence[Pass], mode: str | None, *, whole: bool = False) -> Callable[..., Any]:
     """A callable that runs `model` with its graphs rewritten.
 
     Args:
         model: Not changed.
         passes: Applied to each graph, in order.
         mode: Mode of `torch.compile` for the rewritten graphs; None runs them without a compiler.
+        whole: Whether compiled graphs, too, contain each op of this package as one call.
     """
     if not passes and mode is not None:
         compiled: Callable[..., Any] = torch.compile(model, mode=mode)
@@ -73,7 +74,7 @@ def captured(model: nn.Module, passes: Sequence[Pass], mode: str | None) -> Call
 
     # Passes depend on sizes. By default, Dynamo makes a size symbolic that differed between models with the same code.
     rewritten: Callable[..., Any] = torch.compile(model, backend=backend, dynamic=False)
-    if mode is not None:
+    if mode is not None and not whole:
         return rewritten
 
     def run(*args: Any, **kwargs: Any) -> Any:

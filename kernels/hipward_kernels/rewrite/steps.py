@@ -29,6 +29,7 @@ from hipward_kernels.rewrite import rewrite
 from hipward_kernels.rewrite.attention import route_attention
 from hipward_kernels.rewrite.candidates import fused_ops
 from hipward_kernels.rewrite.capture import Found, captured, look
+from hipward_kernels.rewrite.functions import use_large_ops, use_ops
 from hipward_kernels.rewrite.gemm import route_linears
 from hipward_kernels.rewrite.siblings import join, share_products
 
@@ -63,8 +64,16 @@ class Step:
     """The reason for no change, if there is no more specific one."""
     modules: Change | None = None
     graph: Pass | None = None
+    compiled_graph: Pass | None = None
+    """The graph pass together with `torch.compile`, if it is another one."""
+    apart: bool = False
+    """Whether replaced modules and the graph pass do not need each other."""
     refusal: Callable[[Tensor], str | None] = lambda _: None
     """Why it cannot run for a model with tensors like this one, or None."""
+
+    def pass_for(self, mode: str | None) -> Pass | None:
+        """The graph pass with a mode of `torch.compile`, or without a compiler."""
+        return self.graph if mode is None or self.compiled_graph is None else self.compiled_graph
 
 
 def _nothing_to_undo() -> None:
@@ -96,9 +105,12 @@ OPS = Step(
     "fused-ops",
     "USE_OPTIMIZED_OPS",
     "Fused ops",
-    "RMSNorm and SiLU×mul as one Triton or HIP kernel each",
-    "No RMSNorm or SiLU×mul was found in Model.",
+    "RMSNorm, LayerNorm, softmax, SiLU×mul, GELU×mul, RoPE, cross-entropy as one Triton or HIP kernel each",
+    "No module or function that a fused op computes was found in Model.",
     modules=_ops,
+    graph=use_ops,
+    compiled_graph=use_large_ops,
+    apart=True,
     refusal=lambda x: SILU_MUL.refusals(x)["triton"],
 )
 PROJECTIONS = Step(
@@ -193,19 +205,26 @@ def optimize(model: nn.Module, inputs: Sequence[Any], switches: Switches | None 
     for step in chosen.steps:
         if step.modules is not None:
             model, found[step.name].changed, undo[step.name] = step.modules(model, inputs)
-        if step.graph is not None and (step.modules is None or found[step.name].changed):
-            passes[step.name] = step.graph
+        graph = step.pass_for(chosen.compile_mode)
+        if graph is not None and (step.modules is None or step.apart or found[step.name].changed):
+            passes[step.name] = graph
     if passes:
         seen = look(model, inputs, list(passes.values()))
-        for name, each in zip(list(passes), seen, strict=True):
+        for step, each in zip([step for step in chosen.steps if step.name in passes], seen, strict=True):
             if not each.changed:
-                passes.pop(name)
-                undo.get(name, _nothing_to_undo)()
-                found[name] = each
-            elif name in undo:
-                found[name].left = each.left
-            else:
-                found[name] = each
+                passes.pop(step.name)
+                if not step.apart:
+                    undo.get(step.name, _nothing_to_undo)()
+            found[step.name] = _together(step, found[step.name], each)
     if not passes and chosen.compile_mode is None:
         return Optimized(model, model, found)
-    return Optimized(captured(model, list(passes.values()), chosen.compile_mode), model, found)
+    call = captured(model, list(passes.values()), chosen.compile_mode, whole=OPS.name in passes)
+    return Optimized(call, model, found)
+
+
+def _together(step: Step, modules: Found, graph: Found) -> Found:
+    """What a step changed, from its replaced modules and its graph pass."""
+    if step.apart:
+        modules.add(graph)
+        return modules
+    return Found(modules.changed, graph.left) if step.modules is not None and graph.changed else graph

@@ -34,7 +34,7 @@ pub enum EventBody {
     /// The job is queued. The log has this event once for each time the job is queued. While it waits, a stream
     /// repeats it, with the same `seq`, when the position or the reason has changed.
     Queued {
-        /// Jobs ahead of it. 0 means that it is next.
+        /// Jobs ahead of it, counted up to 10,000. 0 means that it is next.
         position: usize,
         /// Why it is queued again, after a restart of the runner. In a repeated event also why no host can run it at present.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -95,7 +95,7 @@ pub struct JobSummary {
     pub code_sha256: String,
     /// Sequence number of the newest event.
     pub last_seq: u64,
-    /// Jobs ahead of it, while it is queued.
+    /// Jobs ahead of it, while it is queued, counted up to 10,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
     /// Why it failed, if it did.

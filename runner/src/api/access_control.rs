@@ -3,11 +3,15 @@
 //! resolves to this server's address (DNS rebinding, checked by `Host`). The operator can allow single origins; their pages
 //! need a token in the header, because the cookie counts for pages of this server only.
 
-use super::problem::{ApiError, ApiResult};
+use super::{
+    identity::Identity,
+    problem::{ApiError, ApiResult},
+    proxy_auth::ProxyAuth,
+};
 use crate::jobs::{Role, Store, StoreError, cookie_value};
 use axum::{
     extract::{Query, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
 };
@@ -16,6 +20,10 @@ use std::{
     sync::Arc,
 };
 use subtle::ConstantTimeEq;
+
+/// The address of the client's end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// Who may send requests to a server, and who may run code.
 #[derive(Clone, Debug, Default)]
@@ -34,112 +42,10 @@ pub(crate) struct AccessConfig {
     pub(crate) proxy: Option<ProxyAuth>,
 }
 
-/// A proxy that authenticates users and sends their names in a header.
-#[derive(Clone, Debug)]
-pub(crate) struct ProxyAuth {
-    /// The header with the name of the user.
-    pub(crate) header: HeaderName,
-    /// The addresses from which the header is accepted. Empty: this machine's.
-    pub(crate) proxies: Vec<IpAddr>,
-    /// The users with the role `operate`. All others have the role `submit`.
-    pub(crate) operators: Vec<String>,
-}
-
-impl ProxyAuth {
-    /// Whether the header is accepted from a connection of this address.
-    fn trusts(&self, peer: IpAddr) -> bool {
-        let peer = peer.to_canonical();
-        match &self.proxies[..] {
-            [] => peer.is_loopback(),
-            proxies => proxies.iter().any(|proxy| proxy.to_canonical() == peer),
-        }
-    }
-
-    /// The user whom a request names. Call it after [`reject_foreign`] has removed the header from other requests.
-    fn user(&self, headers: &HeaderMap) -> Option<Identity> {
-        let mut values = headers.get_all(&self.header).iter();
-        let name = values.next()?.to_str().ok()?;
-        // A second header could be from the client.
-        if values.next().is_some() || !is_user_name(name) {
-            return None;
-        }
-        let is_operator = self.operators.iter().any(|operator| operator == name);
-        Some(Identity {
-            name: Some(name.to_owned()),
-            role: if is_operator {
-                Role::Operate
-            } else {
-                Role::Submit
-            },
-        })
-    }
-}
-
-/// Whether jobs can be stored with this name as their owner.
-pub(crate) fn is_user_name(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@+".contains(c);
-    (1..=64).contains(&text.len()) && text.chars().all(is_plain) && text != Identity::ANONYMOUS
-}
-
-/// The address of the client's end of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) IpAddr);
-
 impl AccessConfig {
     /// Whether a server on `address` can be reached from this machine only.
     pub(crate) fn is_local(&self, address: SocketAddr) -> bool {
         address.ip().is_loopback() && self.hosts.is_empty() && self.proxy.is_none()
-    }
-}
-
-/// The sender of a request, as far as its token shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    /// The name of the token. None for the operator's own token, and on servers that require none.
-    pub(crate) name: Option<String>,
-    /// The role of the token.
-    pub(crate) role: Role,
-}
-
-impl Identity {
-    const OPERATOR: Identity = Identity {
-        name: None,
-        role: Role::Operate,
-    };
-
-    /// Whether this sender may send a request that needs a role. The operator's own token permits everything.
-    fn permits(&self, role: Role) -> bool {
-        *self == Identity::OPERATOR || self.role.permits(role)
-    }
-
-    /// The name under which jobs of requests without a token are stored. No token can have it.
-    pub(crate) const ANONYMOUS: &str = "anonymous";
-
-    /// The sender of a request without a token.
-    fn anonymous() -> Identity {
-        Identity {
-            name: Some(Self::ANONYMOUS.to_owned()),
-            role: Role::Read,
-        }
-    }
-
-    /// Whether the request had no token, although the server requires one.
-    pub(crate) fn is_anonymous(&self) -> bool {
-        self.name.as_deref() == Some(Self::ANONYMOUS)
-    }
-
-    /// Checks that this sender may cancel or delete the job of `owner`.
-    pub(crate) fn check_owner(&self, owner: Option<&str>) -> ApiResult<()> {
-        if self.role >= Role::Operate || self.name.as_deref() == owner {
-            return Ok(());
-        }
-        Err(ApiError::new(
-            StatusCode::FORBIDDEN,
-            "not-the-owner",
-            "This is the job of another sender",
-            "A token with the role `submit` can cancel and delete only the jobs that were submitted with it.",
-            "Use the token that submitted the job, or one with the role `operate`.",
-        ))
     }
 }
 
@@ -585,7 +491,7 @@ pub(crate) async fn reject_foreign(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
+    use axum::http::HeaderName;
     use std::time::Duration;
     use tempfile::TempDir;
 
@@ -736,33 +642,18 @@ mod tests {
         assert!(accepted.is_ok());
     }
 
-    fn proxy(proxies: &[&str]) -> ProxyAuth {
+    fn proxy() -> ProxyAuth {
         ProxyAuth {
             header: HeaderName::from_static("x-user"),
-            proxies: proxies
-                .iter()
-                .map(|proxy| proxy.parse().expect("an address"))
-                .collect(),
+            proxies: Vec::new(),
             operators: vec!["carl@example.org".to_owned()],
         }
-    }
-
-    #[test]
-    fn user_header_is_trusted_from_the_proxy_only() {
-        let trusts =
-            |proxies: &[&str], peer: &str| proxy(proxies).trusts(peer.parse().expect("an address"));
-        for peer in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
-            assert!(trusts(&[], peer), "{peer}");
-            assert!(!trusts(&["10.0.0.7"], peer), "{peer}");
-        }
-        assert!(!trusts(&[], "10.0.0.7"));
-        assert!(trusts(&["10.0.0.7"], "::ffff:10.0.0.7"));
     }
 
     #[tokio::test]
     async fn user_of_a_proxy_has_a_name_and_a_role() {
         let access = AccessConfig {
-            proxy: Some(proxy(&[])),
+            proxy: Some(proxy()),
             ..AccessConfig::default()
         };
         let (access, _folder) = control("127.0.0.1:8717", access);

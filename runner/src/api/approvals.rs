@@ -2,7 +2,7 @@
 
 use super::{
     App,
-    access_control::Identity,
+    identity::Identity,
     job_id::JobId,
     jobs::{check_json, read},
     problem::{ApiError, ApiResult},

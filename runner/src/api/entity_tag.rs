@@ -1,6 +1,6 @@
 //! Entity tags (RFC 9110, 8.8.3): a client that already has a response gets 304 and no body.
 
-use crate::web::rendered_page::weak_tag;
+use crate::web::stored_body::weak_tag;
 use axum::{
     body::{Body, HttpBody, to_bytes},
     extract::Request,

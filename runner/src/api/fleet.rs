@@ -6,7 +6,7 @@ use super::{
     jobs::{check_json, read},
     problem::{ApiError, ApiResult},
 };
-use crate::jobs::{HostReport, Role, RunningJob, StoreError, machine_name};
+use crate::jobs::{HostReport, Role, RunningJob, StoreError, machine_name, server_name};
 use axum::{
     Json,
     body::Body,
@@ -140,7 +140,7 @@ pub(super) async fn fleet(app: &App) -> Result<Fleet, StoreError> {
                 store.counts()?,
                 store.maintenance()?,
                 store.drains()?,
-                store.seen_hosts()?,
+                store.seen_hosts(&server_name())?,
                 store.running_jobs()?,
             ))
         })
@@ -151,11 +151,13 @@ pub(super) async fn fleet(app: &App) -> Result<Fleet, StoreError> {
     };
     let mut hosts = Vec::new();
     if runner.refusal().is_none() {
-        let report = HostReport {
-            capabilities: runner.capabilities(),
-            facts: runner.facts(),
-        };
-        hosts.push(host(machine_name(), report, None, &drains, &running));
+        hosts.push(host(
+            machine_name(),
+            runner.report(),
+            None,
+            &drains,
+            &running,
+        ));
     }
     for found in seen {
         let contact = Some((found.seen_s, found.is_silent));
@@ -216,7 +218,10 @@ fn host(
 
 /// Whether a host has this name.
 async fn is_known(app: &App, name: String) -> ApiResult<bool> {
-    let seen = app.store.with(|store| store.seen_hosts()).await?;
+    let seen = app
+        .store
+        .with(|store| store.seen_hosts(&server_name()))
+        .await?;
     Ok(name == machine_name() || seen.iter().any(|host| host.name == name))
 }
 

@@ -27,7 +27,7 @@ pub(crate) async fn alive() -> &'static str {
 )]
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
     let runner = app.runner.settled().await;
-    if !Fleet::now(&app, &runner).await?.has_hosts() {
+    if !Fleet::now(&app, &runner).await?.has_others() {
         check_runner(runner.refusal())?;
     }
     if let lost @ 1.. = runner.activity.lost_devices() {

@@ -3,13 +3,13 @@
 
 use super::{
     App,
-    access_control::Identity,
+    identity::Identity,
     jobs::check_json,
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::{
-    AppendRequest, FreeDevice, HandBackRequest, HostFacts, HostReport, LEASE_TIME, Lease,
-    LeasedJob, RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets,
+    AppendRequest, FreeDevice, HandBackRequest, HostFacts, HostReport, Lease, LeasedJob,
+    RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets, server_name,
 };
 use axum::{
     Json,
@@ -30,7 +30,7 @@ const MAX_WAIT: Duration = Duration::from_secs(20);
 /// Maximum length of a host's name.
 const NAME_CHARACTERS: usize = 64;
 
-/// What can run jobs: this server, and the hosts that have joined it.
+/// What can run jobs: this server, the hosts that have joined it, and the other servers that share its database.
 pub(super) struct Fleet {
     /// All devices.
     pub(super) devices: Vec<Device>,
@@ -38,6 +38,8 @@ pub(super) struct Fleet {
     pub(super) variants: Vec<Variant>,
     /// The hosts that have joined, without this server.
     hosts: Vec<HostReport>,
+    /// The other servers.
+    servers: Vec<HostReport>,
     /// What jobs can require of this server.
     own_facts: HostFacts,
     /// The number of devices of this server, which are the first of `devices`.
@@ -47,12 +49,24 @@ pub(super) struct Fleet {
 impl Fleet {
     /// What can run jobs at present.
     pub(super) async fn now(app: &App, runner: &Runner) -> Result<Fleet, StoreError> {
-        let hosts = app.store.with(|store| store.hosts()).await?;
+        let found = app.store.with(|store| {
+            let servers = match store.is_shared() {
+                true => store.other_servers(&server_name())?,
+                false => Vec::new(),
+            };
+            Ok::<_, StoreError>((store.hosts()?, servers))
+        });
+        let (hosts, servers) = found.await?;
         let mut devices = runner.devices();
         let own_devices = devices.len();
         let mut variants = runner.variants().to_vec();
-        for host in &hosts {
-            devices.extend(host.capabilities.devices.iter().cloned());
+        for host in hosts.iter().chain(&servers) {
+            for device in &host.capabilities.devices {
+                // Servers name their devices alike, and a job for one of them runs on any.
+                if !devices.iter().any(|known| known.id == device.id) {
+                    devices.push(device.clone());
+                }
+            }
             for variant in &host.capabilities.variants {
                 if !variants.iter().any(|known| known.id == variant.id) {
                     variants.push(variant.clone());
@@ -63,6 +77,7 @@ impl Fleet {
             devices,
             variants,
             hosts,
+            servers,
             own_facts: runner.facts(),
             own_devices,
         })
@@ -73,7 +88,7 @@ impl Fleet {
         let own = self.devices[..self.own_devices]
             .iter()
             .map(|device| (device, &self.own_facts));
-        let joined = self.hosts.iter().flat_map(|host| {
+        let joined = self.hosts.iter().chain(&self.servers).flat_map(|host| {
             let devices = host.capabilities.devices.iter();
             devices.map(|device| (device, &host.facts))
         });
@@ -99,9 +114,9 @@ impl Fleet {
         })
     }
 
-    /// Whether hosts have joined.
-    pub(super) fn has_hosts(&self) -> bool {
-        !self.hosts.is_empty()
+    /// Whether others than this server run jobs.
+    pub(super) fn has_others(&self) -> bool {
+        !self.hosts.is_empty() || !self.servers.is_empty()
     }
 
     /// The number of hosts that have joined.
@@ -112,7 +127,7 @@ impl Fleet {
     /// What this server and its hosts can run.
     pub(super) fn capabilities(self, runner: &Runner) -> Capabilities {
         let own = runner.capabilities();
-        let Some(first) = self.hosts.into_iter().next() else {
+        let Some(first) = self.hosts.into_iter().chain(self.servers).next() else {
             return own;
         };
         // The limits of jobs are those of the host that runs them.
@@ -137,8 +152,7 @@ pub(super) async fn capabilities(app: &App) -> Capabilities {
     }
 }
 
-/// Why no host starts a queued job at present. None if one will, if the database cannot be read, or if other servers share it:
-/// their own devices are not known here.
+/// Why no host starts a queued job at present. None if one will, or if the database cannot be read.
 pub(super) async fn no_host_reason(app: &App, job: &str) -> Option<String> {
     let id = job.to_owned();
     let found = app.store.with(move |store| {
@@ -153,9 +167,6 @@ pub(super) async fn no_host_reason(app: &App, job: &str) -> Option<String> {
         });
     }
     let (required, device) = required?;
-    if app.store.is_shared() {
-        return None;
-    }
     let runner = app.runner.settled().await;
     if required.is_empty() && device.is_none() && !runner.devices().is_empty() {
         return None;
@@ -264,14 +275,15 @@ pub(crate) async fn claim(
     let free: FreeDevice = parse(&app, &headers, body).await?;
     check_free(&free)?;
     let id = free.device.id.clone();
+    let valid = app.store.lease_time();
     let claimed = app
         .store
-        .with(move |store| store.claim_for(&free, Some(LEASE_TIME), Some(&holder)));
+        .with(move |store| store.claim_for(&free, Some(valid), Some(&holder)));
     let Some(lease) = claimed.await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     tracing::info!(job = lease.job, attempt = lease.attempt, "leased to {id}");
-    Ok(Json(LeasedJob::from(lease)).into_response())
+    Ok(Json(LeasedJob::new(lease, valid)).into_response())
 }
 
 /// Add events to a leased job.
@@ -340,7 +352,7 @@ pub(crate) async fn renew(
         if begun {
             store.mark_begun(lease)?;
         }
-        store.renew(lease, Some(LEASE_TIME))
+        store.renew(lease, Some(store.lease_time()))
     })
     .await
 }

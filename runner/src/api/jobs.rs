@@ -2,8 +2,8 @@
 
 use super::{
     App,
-    access_control::Identity,
     hosts::Fleet,
+    identity::Identity,
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
@@ -70,7 +70,7 @@ pub(crate) async fn submit(
     let runner = app.runner.settled().await;
     let body = read(&app, body).await?;
     let fleet = Fleet::now(&app, &runner).await?;
-    let can_run = fleet.has_hosts() || runner.refusal().is_none();
+    let can_run = fleet.has_others() || runner.refusal().is_none();
     let job = parse(&fleet, can_run, &headers, &body)?;
     let is_site_benchmark = app.pages.current().is_benchmark(&job.code);
     let identity = app
@@ -92,7 +92,7 @@ pub(crate) async fn submit(
         ..job
     };
     // A runner that refuses the code of some senders would still run a job that another host has not leased before.
-    if runner.refusal().is_none() || !fleet.has_hosts() {
+    if runner.refusal().is_none() || !fleet.has_others() {
         check_runner(refusal(&runner, &identity).as_ref())?;
     }
     let mut limits = runner.settings.queue_limits;

@@ -15,17 +15,20 @@ mod exercises;
 mod fleet;
 mod health;
 mod hosts;
+mod identity;
 mod job_id;
 mod jobs;
 mod metrics;
 mod openapi;
 mod page;
 mod problem;
+mod proxy_auth;
 mod report;
 mod rules;
 
-pub(crate) use access_control::{AccessConfig, AccessControl, Peer, ProxyAuth, is_user_name};
+pub(crate) use access_control::{AccessConfig, AccessControl, Peer};
 pub(crate) use metrics::RequestMetrics;
+pub(crate) use proxy_auth::{ProxyAuth, is_user_name};
 
 use crate::{
     jobs::{LocalRunner, RequestWorkers, Store},

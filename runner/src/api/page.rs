@@ -3,7 +3,11 @@
 use super::{App, approvals, fleet, hosts, jobs, problem::ApiError, report};
 use crate::{
     jobs::Role,
-    web::{content_coding::Coding, pages::Pages},
+    web::{
+        content_coding::Coding,
+        pages::{Pages, SearchFiles},
+        stored_body::StoredBody,
+    },
 };
 use axum::{
     extract::{Query, Request, State},
@@ -95,27 +99,36 @@ async fn site_page(app: &App, pages: Arc<Pages>, path: String, headers: &HeaderM
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, policy.as_str()),
         (header::CACHE_CONTROL, "no-cache"),
-        (header::ETAG, page.tag()),
-        (header::VARY, "accept-encoding"),
     ];
-    let mut response = (headers, body).into_response();
+    stored_response(&page, coding, (headers, body).into_response())
+}
+
+/// Adds the headers of a stored body, which is in this content coding.
+fn stored_response(
+    stored: &StoredBody,
+    coding: Option<Coding>,
+    mut response: Response,
+) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if let Ok(tag) = HeaderValue::from_str(stored.tag()) {
+        headers.insert(header::ETAG, tag);
+    }
     if let Some(coding) = coding {
         let coding = HeaderValue::from_static(coding.name());
-        response
-            .headers_mut()
-            .insert(header::CONTENT_ENCODING, coding);
+        headers.insert(header::CONTENT_ENCODING, coding);
     }
     response
 }
 
 /// `GET /search.json`
-pub(crate) async fn search_index(State(app): State<App>) -> Response {
-    search_file(app.pages.current().search().index.clone())
+pub(crate) async fn search_index(State(app): State<App>, headers: HeaderMap) -> Response {
+    search_file(&app, &headers, |files| &files.index).await
 }
 
 /// `GET /search-texts.json`
-pub(crate) async fn search_texts(State(app): State<App>) -> Response {
-    search_file(app.pages.current().search().texts.clone())
+pub(crate) async fn search_texts(State(app): State<App>, headers: HeaderMap) -> Response {
+    search_file(&app, &headers, |files| &files.texts).await
 }
 
 /// `GET /sitemap.xml`
@@ -134,12 +147,40 @@ pub(crate) async fn robots(State(app): State<App>) -> Response {
     }
 }
 
-fn search_file(json: String) -> Response {
+/// A file of the search, which is computed and compressed once. The first response does not wait for the smallest form.
+async fn search_file(
+    app: &App,
+    headers: &HeaderMap,
+    file: fn(&SearchFiles) -> &Arc<StoredBody>,
+) -> Response {
+    let pages = app.pages.current();
+    let coding = Coding::best(headers);
+    let known = pages
+        .known_search_files()
+        .map(file)
+        .and_then(|file| Some((file.body(coding)?, file.clone())));
+    let (body, file) = match known {
+        Some(known) => known,
+        None => {
+            let computed = spawn_blocking(move || {
+                let file = file(pages.search_files());
+                io::Result::Ok((file.compress(coding)?, file.clone()))
+            });
+            match computed.await.map_err(io::Error::from).flatten() {
+                Ok((body, file)) => {
+                    let later = file.clone();
+                    spawn_blocking(move || later.minimize());
+                    (body, file)
+                }
+                Err(error) => return not_rendered(&error),
+            }
+        }
+    };
     let headers = [
         (header::CONTENT_TYPE, "application/json"),
         (header::CACHE_CONTROL, "max-age=600"),
     ];
-    (headers, json).into_response()
+    stored_response(&file, coding, (headers, body).into_response())
 }
 
 /// The list of jobs. Those of others are in it only for requests that may see them.

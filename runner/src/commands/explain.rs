@@ -3,11 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use hipward_analyzer::{RULES, UnknownRule, rule};
+use hipward_analyzer::{UnknownRule, rule};
 
-use crate::config::{Overrides, Project, ProjectError, Projects};
+use super::rules;
 use crate::rule_pages;
 
 /// Options of `hipward explain`.
@@ -22,69 +21,37 @@ pub(crate) struct Args {
 
 /// Prints the page, or the list of rules.
 pub(crate) fn run(args: Args) -> ExitCode {
-    let (text, error_message) = match args.rule.as_deref() {
-        None => list(args.rules),
-        Some(asked) => match rule(asked) {
-            Some(rule) => (rule_pages::page(rule), None),
-            None => of_team(asked, args.rules),
-        },
+    let Some(entered) = args.rule else {
+        return rules::print_text(args.rules);
     };
-    // A closed pipe (`| head`) is not an error.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    match error_message {
-        None => ExitCode::SUCCESS,
-        Some(error_message) => {
+    let page = match rule(&entered) {
+        Some(rule) => Ok(rule_pages::page(rule)),
+        None => of_team(&entered, args.rules),
+    };
+    match page {
+        Ok(page) => {
+            // A closed pipe (`| head`) is not an error.
+            let _ = std::io::stdout().write_all(page.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(error_message) => {
             eprintln!("hipward: {error_message}");
             ExitCode::from(2)
         }
     }
 }
 
-/// One line for each rule. If the team's rules are invalid, the built-in rules and an error message.
-fn list(rules: Option<PathBuf>) -> (String, Option<String>) {
-    let mut text: String = RULES
-        .iter()
-        .map(|rule| line(rule.id, rule.name, rule.title))
-        .collect();
-    match project(rules) {
-        Ok(project) => {
-            let rules = project.team.rules.iter();
-            text.extend(rules.map(|rule| line(&rule.id, &rule.name, &rule.message)));
-            (text, None)
-        }
-        Err(error) => (text, Some(error.to_string())),
-    }
-}
-
-fn of_team(asked: &str, rules: Option<PathBuf>) -> (String, Option<String>) {
-    let project = match project(rules) {
-        Ok(project) => project,
-        Err(error) => return (String::new(), Some(error.to_string())),
-    };
+/// The page of a team's rule, or an error message.
+fn of_team(entered: &str, rules: Option<PathBuf>) -> Result<String, String> {
+    let project = rules::project(rules).map_err(|error| error.to_string())?;
     let mut rules = project.team.rules.iter();
-    match rules.position(|rule| rule.id.eq_ignore_ascii_case(asked) || rule.name == asked) {
-        Some(index) => (rule_pages::team_page(&project.team, index), None),
+    match rules.position(|rule| rule.id.eq_ignore_ascii_case(entered) || rule.name == entered) {
+        Some(index) => Ok(rule_pages::team_page(&project.team, index)),
         None => {
             let error = UnknownRule {
-                entered: asked.to_owned(),
+                entered: entered.to_owned(),
             };
-            (
-                String::new(),
-                Some(rule_pages::unknown(&error, &project.team.rules)),
-            )
+            Err(rule_pages::unknown(&error, &project.team.rules))
         }
     }
-}
-
-/// The project of the working directory.
-fn project(rules: Option<PathBuf>) -> Result<Arc<Project>, ProjectError> {
-    let overrides = Overrides {
-        rules,
-        ..Overrides::default()
-    };
-    Projects::new(overrides).of_folder(&std::env::current_dir().unwrap_or_default())
-}
-
-fn line(id: &str, name: &str, title: &str) -> String {
-    format!("{id}  {name:<24} {title}\n")
 }

@@ -1,6 +1,6 @@
 //! `hipward fleet`: the hosts of a server, and for operators drains and maintenance. A client of the API.
 
-use super::token::TokenArgs;
+use super::token_args::TokenArgs;
 use crate::http_client::{self, server_address};
 use clap::ValueEnum;
 use hipward_protocol::{Fleet, FleetHost, HostState, Pause, Problem};

@@ -65,6 +65,9 @@ pub(crate) struct RunnerArgs {
     /// Use no seccomp filter: simulates other kernels in tests
     #[arg(long, hide = true)]
     no_seccomp: bool,
+    /// Use no cgroups: simulates other hosts in tests
+    #[arg(long, hide = true)]
+    no_cgroup: bool,
 }
 
 /// The labels of a host that runs the jobs of others. `hipward bench` has labels of jobs instead.
@@ -137,6 +140,7 @@ impl RunnerArgs {
             mechanisms: PermittedMechanisms {
                 newest_landlock: self.newest_landlock,
                 no_seccomp: self.no_seccomp,
+                no_cgroup: self.no_cgroup,
             },
         })
     }

@@ -6,6 +6,9 @@ use std::process::ExitCode;
 use crate::config::Overrides;
 use crate::lsp::{Settings, serve};
 
+/// The address of `hipward serve` on this machine, whose pages diagnostics link to by default.
+pub(super) const DEFAULT_SITE: &str = "http://127.0.0.1:8717/";
+
 /// Options of `hipward lsp`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -13,7 +16,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
     /// The site that diagnostics link to, such as the address of `hipward serve`
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8717/")]
+    #[arg(long, value_name = "URL", default_value = DEFAULT_SITE)]
     site: String,
     /// Accepted because editors pass it; the server always uses standard input and output
     #[arg(long, hide = true)]

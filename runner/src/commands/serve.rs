@@ -6,7 +6,7 @@ use super::{
     host::{HostArgs, LabelArgs, Senders, age, bytes, seconds},
     public_args::PublicArgs,
     service,
-    token::TokenArgs,
+    token_args::TokenArgs,
 };
 use crate::{
     api::{AccessConfig, ProxyAuth},
@@ -101,6 +101,9 @@ pub(crate) struct Args {
     /// Time within which a client must send its request, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, hide_short_help = true)]
     request_timeout: Duration,
+    /// Time after its renewal for which a lease is valid, in seconds: shortens tests
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide = true)]
+    lease_time: Option<Duration>,
     #[command(flatten)]
     data: DataArgs,
     #[command(flatten)]
@@ -184,6 +187,9 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         .map(Webhooks::with_secret_file)
         .transpose()?;
     store.set_webhooks(args.webhook);
+    if let Some(valid) = args.lease_time {
+        store.set_lease_time(valid);
+    }
     if let Some(limit) = settings.running_limit {
         store.limit_running(limit);
     }

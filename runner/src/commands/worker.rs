@@ -4,12 +4,12 @@ use super::{
     host::{LabelArgs, RunnerArgs, Senders, age},
     service,
     temporary_folder::TemporaryFolder,
-    token::TokenArgs,
+    token_args::TokenArgs,
 };
 use crate::{
     http_client::server_address,
     isolation::Host,
-    jobs::{RemoteSource, ReportError, Runner, Settings, machine_name, run_jobs},
+    jobs::{REPORT_INTERVAL, RemoteSource, ReportError, Runner, Settings, machine_name, run_jobs},
     shutdown::{Interrupts, Shutdown, shutdown},
 };
 use std::{
@@ -20,8 +20,6 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// Interval of the reports to the server, which lists a host for a minute after each.
-const REPORT_INTERVAL: Duration = Duration::from_secs(15);
 /// Interval of the check whether this process ends.
 const END_CHECK: Duration = Duration::from_millis(200);
 

@@ -8,9 +8,11 @@
 //! Deliberately absent: containers and namespaces. They need privileges or helpers that a new
 //! host does not have. An operator who has them can run all of Hipward inside.
 
+mod cgroups;
 mod cleanup;
 mod disk_usage;
 mod identity;
+mod job_cgroup;
 mod landlock;
 mod limits;
 mod orphans;
@@ -26,6 +28,7 @@ mod supervisor_protocol;
 mod syscalls;
 mod unnamed_usage;
 
+pub(crate) use cgroups::{CgroupControls, CgroupSpec, Cgroups};
 pub(crate) use cleanup::remove_folder;
 pub(crate) use identity::{Identity, ReservedUid};
 pub(crate) use limits::Limits;
@@ -55,6 +58,11 @@ const LANDLOCK_ADDS: &[(u32, &str)] = &[
     ),
 ];
 
+/// Described as missing where a worker has no cgroup, or one without controllers.
+const NO_CGROUP: &str = "limits of the kernel on the memory and the number of threads of all processes of a job together; until \
+     then they are checked ten times a second. Needs a delegated cgroup v2 with the controllers `memory` and `pids`, such as \
+     `Delegate=yes` in a systemd unit";
+
 /// What the kernel and the privileges of this process support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
@@ -64,6 +72,8 @@ pub(crate) struct Host {
     pub(crate) seccomp: bool,
     /// Whether this process is root, and can give each worker a user of its own.
     pub(crate) root: bool,
+    /// Whether a part of the cgroup v2 tree is delegated to this process, and workers cannot leave their groups.
+    pub(crate) cgroup: bool,
 }
 
 /// The mechanisms that may be used. Tests simulate older kernels with it.
@@ -73,6 +83,8 @@ pub(crate) struct PermittedMechanisms {
     pub(crate) newest_landlock: Option<u32>,
     /// Whether seccomp filters are not used.
     pub(crate) no_seccomp: bool,
+    /// Whether cgroups are not used.
+    pub(crate) no_cgroup: bool,
 }
 
 impl Host {
@@ -80,16 +92,26 @@ impl Host {
     pub(crate) fn detect(permitted: PermittedMechanisms) -> Self {
         let newest = permitted.newest_landlock.unwrap_or(u32::MAX);
         let landlock_abi = syscalls::landlock_abi().map(|abi| abi.min(newest));
+        let landlock_abi = landlock_abi.filter(|&abi| abi > 0);
+        let root = nix::unistd::geteuid().is_root();
+        // Without a user of its own, only Landlock prevents a worker from moving itself into another group.
+        let is_confined = root || landlock_abi.is_some();
         Host {
-            landlock_abi: landlock_abi.filter(|&abi| abi > 0),
+            landlock_abi,
             seccomp: !permitted.no_seccomp && seccomp::is_available(),
-            root: nix::unistd::geteuid().is_root(),
+            root,
+            cgroup: !permitted.no_cgroup && is_confined && cgroups::delegated_group().is_some(),
         }
     }
 
-    /// The level and the mechanisms of every worker of this host. `unreadable`: the folder for which workers
-    /// bypass file permissions.
-    pub(crate) fn isolation(self, identity: Option<&Identity>, closed: Option<&Path>) -> Isolation {
+    /// The level and the mechanisms of every worker of this host. `cgroup`: what the kernel enforces for a worker's cgroup.
+    /// `closed`: the folder for which workers bypass file permissions.
+    pub(crate) fn isolation(
+        self,
+        identity: Option<&Identity>,
+        cgroup: Option<CgroupControls>,
+        closed: Option<&Path>,
+    ) -> Isolation {
         let mut mechanisms = vec![
             "own process tree, killed whole".to_owned(),
             "limits on time, memory, processes, files and output".to_owned(),
@@ -113,6 +135,12 @@ impl Host {
             .iter()
             .filter(|(since, _)| self.landlock_abi < Some(*since));
         missing.extend(absent.map(|(_, what)| (*what).to_owned()));
+        if let Some(controls) = cgroup {
+            mechanisms.push(format!("cgroup v2 ({})", controls.names()));
+        }
+        if !cgroup.is_some_and(|controls| controls.memory && controls.processes) {
+            missing.push(NO_CGROUP.to_owned());
+        }
         if let Some(closed) = closed {
             missing.push(format!(
                 "file permissions: jobs can also read root's files in the folders that Landlock allows (such as /usr and \
@@ -142,8 +170,9 @@ mod tests {
             landlock_abi,
             seccomp,
             root: false,
+            cgroup: false,
         };
-        host.isolation(None, None).level
+        host.isolation(None, None, None).level
     }
 
     #[test]
@@ -160,8 +189,9 @@ mod tests {
             landlock_abi: Some(2),
             seccomp: true,
             root: false,
+            cgroup: false,
         };
-        let missing = bookworm.isolation(None, None).missing;
+        let missing = bookworm.isolation(None, None, None).missing;
         assert!(
             missing.iter().any(|line| line.contains("6.12")),
             "{missing:?}"

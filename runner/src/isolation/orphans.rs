@@ -1,7 +1,11 @@
 //! Kills the processes of a job whose supervisor was killed. They then become children of this server, because
 //! it is the next subreaper, so it finds them even if they have detached.
 
-use super::process_tree::{Status, children, kill_below};
+use super::{
+    cgroups::CgroupSpec,
+    job_cgroup,
+    process_tree::{Status, children, kill_below},
+};
 use nix::{
     sys::{
         prctl::set_child_subreaper,
@@ -13,6 +17,7 @@ use nix::{
 use std::{
     collections::HashSet,
     io,
+    path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
@@ -30,12 +35,15 @@ pub(super) struct SupervisorHandle {
     user: u32,
     /// Its start time. All processes of its job are younger.
     since: u64,
+    /// The cgroup of its worker.
+    cgroup: Option<PathBuf>,
 }
 
 impl SupervisorHandle {
-    /// Starts a supervisor. `user` is the user of its worker, if it differs from the server's.
+    /// Starts a supervisor. `user` is the user of its worker, if it differs from the server's, and `cgroup` its cgroup, if it has one.
     pub(super) fn start(
         user: Option<u32>,
+        cgroup: Option<&CgroupSpec>,
         spawn: impl FnOnce() -> io::Result<Child>,
     ) -> io::Result<(Child, Self)> {
         set_child_subreaper(true)?;
@@ -49,6 +57,7 @@ impl SupervisorHandle {
             pid,
             user: user.unwrap_or_else(|| getuid().as_raw()),
             since: Status::of(pid).map_or(0, |status| status.started),
+            cgroup: cgroup.map(|group| group.folder(pid)),
         };
         Ok((supervisor, started))
     }
@@ -67,6 +76,16 @@ impl SupervisorHandle {
     }
 
     fn kill_orphans(&self) {
+        if let Some(cgroup) = &self.cgroup {
+            job_cgroup::kill(cgroup);
+        }
+        self.kill_children();
+        if let Some(cgroup) = &self.cgroup {
+            job_cgroup::remove(cgroup);
+        }
+    }
+
+    fn kill_children(&self) {
         loop {
             let orphans = {
                 let running = running();

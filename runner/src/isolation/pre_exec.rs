@@ -1,7 +1,7 @@
 //! The set-up of a worker between fork and exec: applies the parts of its sandbox in
 //! the one order that works. If any part fails, the worker does not start.
 
-use super::{landlock, sandbox_spec::SandboxSpec, seccomp, syscalls};
+use super::{job_cgroup::JobCgroup, landlock, sandbox_spec::SandboxSpec, seccomp, syscalls};
 use landlock::rules;
 use nix::{
     sys::{
@@ -11,7 +11,11 @@ use nix::{
     },
     unistd::{Pid, getppid, setsid},
 };
-use std::{io, os::unix::net::UnixStream, process::Command};
+use std::{
+    io::{self, Write},
+    os::unix::net::UnixStream,
+    process::Command,
+};
 
 /// Why the sandbox could not be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -24,21 +28,28 @@ pub(super) enum SandboxError {
     Seccomp(#[from] seccompiler::BackendError),
     /// The socket for the filter's listener could not be created.
     #[error("no socket could be created: {0}")]
-    Socket(#[from] io::Error),
+    Socket(io::Error),
+    /// The worker's cgroup could not be opened.
+    #[error("the cgroup could not be opened: {0}")]
+    Cgroup(io::Error),
 }
 
 /// Builds the command that starts the program in its sandbox, and the socket that receives the listener of its
-/// seccomp filter. Rules and filters are built before the fork. `supervisor` is this process.
+/// seccomp filter. Rules and filters are built before the fork. `supervisor` is this process, and `cgroup` the group that the
+/// program enters.
 pub(super) fn command(
     spec: &SandboxSpec,
     supervisor: Pid,
+    cgroup: Option<&JobCgroup>,
 ) -> Result<(Command, UnixStream), SandboxError> {
     let filters = if spec.seccomp {
         Some(seccomp::filters(spec)?)
     } else {
         None
     };
-    let (listener_receiver, listener_sender) = UnixStream::pair()?;
+    let (listener_receiver, listener_sender) = UnixStream::pair().map_err(SandboxError::Socket)?;
+    let entrance = cgroup.map(JobCgroup::entrance).transpose();
+    let mut entrance = entrance.map_err(SandboxError::Cgroup)?;
     let mut files = rules(spec)?;
     let limits = spec.limits.clone();
     let restricted = spec.clone();
@@ -57,6 +68,9 @@ pub(super) fn command(
     syscalls::set_pre_exec(&mut command, move || {
         // In the supervisor's session it could join its process group, and a signal to the group would reach the supervisor.
         setsid()?;
+        if let Some(entrance) = &mut entrance {
+            entrance.write_all(b"0")?;
+        }
         syscalls::normal_priority();
         SigSet::all().thread_unblock()?;
         umask(Mode::S_IRWXG | Mode::S_IRWXO);

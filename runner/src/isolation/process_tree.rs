@@ -94,10 +94,19 @@ pub(super) fn is_below(process: Pid, root: Pid) -> bool {
     })
 }
 
-/// Whether these processes and their unnamed usage take more memory than `limit`, bytes.
-pub(super) fn is_memory_over(limit: u64, processes: &[Pid], unnamed: UnnamedUsage) -> bool {
-    let total = |of: fn(Pid) -> Memory| {
-        let memory = processes.iter().map(|&pid| of(pid));
+/// Whether these processes and their unnamed usage take more memory than `limit`, bytes. Calls `heartbeat` for each process,
+/// because the kernel answers late for one that is forking.
+pub(super) fn is_memory_over(
+    limit: u64,
+    processes: &[Pid],
+    unnamed: UnnamedUsage,
+    mut heartbeat: impl FnMut(),
+) -> bool {
+    let mut total = |of: fn(Pid) -> Memory| {
+        let memory = processes.iter().map(|&pid| {
+            heartbeat();
+            of(pid)
+        });
         let (anonymous, shared) = memory.fold((0, 0), |(anonymous, shared), memory| {
             (anonymous + memory.anonymous, shared + memory.shared)
         });

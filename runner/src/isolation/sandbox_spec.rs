@@ -1,6 +1,6 @@
 //! What a supervisor runs, and in which sandbox. Data only.
 
-use super::{Identity, Limits};
+use super::{CgroupSpec, Identity, Limits};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -17,6 +17,8 @@ pub(crate) struct SandboxSpec {
     pub(crate) directory: PathBuf,
     /// Its limits.
     pub(crate) limits: Limits,
+    /// Its cgroup, where cgroup v2 is delegated to the server.
+    pub(crate) cgroup: Option<CgroupSpec>,
     /// The user it runs as, when the server is root.
     pub(crate) identity: Option<Identity>,
     /// Landlock's rules, where the kernel has Landlock.

@@ -47,12 +47,13 @@ impl SharedMemory {
         SharedMemory { owner }
     }
 
-    /// Records the files that these processes use.
-    pub(super) fn observe(&mut self, processes: &[Pid]) {
+    /// Records the files that these processes use. Calls `heartbeat` for each process.
+    pub(super) fn observe(&mut self, processes: &[Pid], mut heartbeat: impl FnMut()) {
         let Owner::Used { existing, used } = &mut self.owner else {
             return;
         };
         for process in processes {
+            heartbeat();
             let open = fs::read_dir(format!("/proc/{process}/fd"));
             let open = open.into_iter().flatten().flatten();
             let open = open.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
@@ -131,7 +132,7 @@ mod tests {
             },
         };
         let (new, _also_open) = file("new");
-        memory.observe(&[Pid::this()]);
+        memory.observe(&[Pid::this()], || {});
         assert!(memory.bytes() >= 1 << 16);
         memory.remove();
         assert_eq!((old.exists(), new.exists()), (true, false));

@@ -98,7 +98,8 @@ pub(crate) async fn spawn(spec: SandboxSpec) -> io::Result<Sandboxed> {
     )?;
     let user = spec.identity.as_ref().map(|identity| identity.uid);
     let mut command = Command::from(command);
-    let (mut supervisor, handle) = SupervisorHandle::start(user, || command.spawn())?;
+    let (mut supervisor, handle) =
+        SupervisorHandle::start(user, spec.cgroup.as_ref(), || command.spawn())?;
 
     let id = supervisor.id();
     let missing = || io::Error::other("a pipe of the supervisor is missing");

@@ -5,7 +5,9 @@
 //! Single-threaded, because the code between fork and exec relies on it.
 
 use super::{
-    cleanup, disk_usage, pre_exec,
+    cleanup, disk_usage,
+    job_cgroup::JobCgroup,
+    pre_exec,
     process_filter::Listener,
     process_tree::{descendants, is_memory_over, kill_descendants},
     sandbox_spec::SandboxSpec,
@@ -72,9 +74,23 @@ fn try_supervise() -> io::Result<()> {
         SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
 
     let mut shared_memory = SharedMemory::new(&spec);
-    let (worker, listener, _folder) = match start(&spec) {
+    let cgroup = spec.cgroup.as_ref();
+    let cgroup = cgroup.map(|group| JobCgroup::create(group, &spec.limits));
+    let cgroup = match cgroup.transpose() {
+        Ok(cgroup) => cgroup,
+        Err(error) => {
+            let message = format!("its cgroup could not be created: {error}");
+            return send(&control, &SupervisorReport::NotStarted { message });
+        }
+    };
+    let (worker, listener, _folder) = match start(&spec, cgroup.as_ref()) {
         Ok(started) => started,
-        Err(message) => return send(&control, &SupervisorReport::NotStarted { message }),
+        Err(message) => {
+            if let Some(cgroup) = cgroup {
+                cgroup.remove();
+            }
+            return send(&control, &SupervisorReport::NotStarted { message });
+        }
     };
     // Only the worker may have the pipe of its job open, so that writing to it fails once the worker has ended.
     dup2_stdin(File::open("/dev/null")?)?;
@@ -92,6 +108,7 @@ fn try_supervise() -> io::Result<()> {
     let exit_reason = Monitor {
         spec: &spec,
         worker,
+        cgroup: cgroup.as_ref(),
         listener,
         deadline: None,
         next_check: Instant::now(),
@@ -103,7 +120,13 @@ fn try_supervise() -> io::Result<()> {
     .run(&mut commands, &child_signals, &mut heartbeat);
     // Fails if the server has ended. The processes are killed anyway.
     let _ = send(&control, &SupervisorReport::Ended(exit_reason));
+    if let Some(cgroup) = &cgroup {
+        cgroup.kill();
+    }
     kill_descendants(|| heartbeat.beat());
+    if let Some(cgroup) = &cgroup {
+        cgroup.remove();
+    }
     cleanup::remove(&spec);
     shared_memory.remove();
     Ok(())
@@ -111,9 +134,12 @@ fn try_supervise() -> io::Result<()> {
 
 /// Starts the worker. Returns its process, the listener of its seccomp filter where the kernel has one, and its folder in /proc.
 /// A Landlock rule is attached to that folder. It must stay open, or the kernel could drop its inode and the rule with it.
-fn start(spec: &SandboxSpec) -> Result<(Pid, Option<Listener>, Option<File>), String> {
+fn start(
+    spec: &SandboxSpec,
+    cgroup: Option<&JobCgroup>,
+) -> Result<(Pid, Option<Listener>, Option<File>), String> {
     let (mut command, listener_socket) =
-        pre_exec::command(spec, Pid::this()).map_err(|error| error.to_string())?;
+        pre_exec::command(spec, Pid::this(), cgroup).map_err(|error| error.to_string())?;
     let worker = command.spawn().map_err(|error| error.to_string())?;
     let listener =
         syscalls::receive_descriptor(&listener_socket).map_err(|error| error.to_string())?;
@@ -149,6 +175,7 @@ impl Heartbeat<'_> {
 struct Monitor<'a> {
     spec: &'a SandboxSpec,
     worker: Pid,
+    cgroup: Option<&'a JobCgroup>,
     listener: Option<Listener>,
     /// Set when the job starts.
     deadline: Option<Instant>,
@@ -220,6 +247,12 @@ impl Monitor<'_> {
                 Ok(WaitStatus::Exited(pid, code)) if pid == self.worker => {
                     return Some(ExitReason::Exited { code });
                 }
+                Ok(WaitStatus::Signaled(pid, ..))
+                    if pid == self.worker
+                        && self.cgroup.is_some_and(JobCgroup::is_out_of_memory) =>
+                {
+                    return Some(ExitReason::OverLimit(Limit::Memory));
+                }
                 Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.worker => {
                     return Some(ExitReason::Signalled {
                         signal: signal as i32,
@@ -251,11 +284,17 @@ impl Monitor<'_> {
         let measure = now >= self.next_disk_check;
         if measure {
             self.next_disk_check = now + DISK_CHECK_INTERVAL;
-            self.unnamed = unnamed_usage(&processes, self.spec.identity.as_ref());
-            self.shared_memory.observe(&processes);
-            heartbeat.beat();
+            self.unnamed =
+                unnamed_usage(&processes, self.spec.identity.as_ref(), || heartbeat.beat());
+            self.shared_memory.observe(&processes, || heartbeat.beat());
         }
-        if is_memory_over(limits.memory_bytes, &processes, self.unnamed) {
+        let is_limited = self.cgroup.is_some_and(JobCgroup::limits_memory);
+        let mut is_over = || {
+            is_memory_over(limits.memory_bytes, &processes, self.unnamed, || {
+                heartbeat.beat();
+            })
+        };
+        if !is_limited && is_over() {
             return Some(Limit::Memory);
         }
         if measure

@@ -10,12 +10,14 @@ use nix::{
 };
 use seccompiler::sock_filter;
 use std::{
+    ffi::CString,
     io::{self, IoSlice, IoSliceMut},
     mem,
     os::{
         fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
-        unix::{net::UnixStream, process::CommandExt},
+        unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
     },
+    path::Path,
     process::Command,
 };
 
@@ -180,6 +182,27 @@ pub(super) fn landlock_abi() -> Option<u32> {
     let abi =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0_usize, VERSION) };
     u32::try_from(abi).ok().filter(|&abi| abi > 0)
+}
+
+/// Whether a file has an extended attribute with this value.
+pub(super) fn has_attribute(path: &Path, name: &str, expected: &[u8]) -> bool {
+    let (Ok(path), Ok(name)) = (
+        CString::new(path.as_os_str().as_bytes()),
+        CString::new(name),
+    ) else {
+        return false;
+    };
+    let mut value = [0_u8; 16];
+    // SAFETY: both strings end with 0, and the buffer has the stated length.
+    let length = unsafe {
+        libc::getxattr(
+            path.as_ptr(),
+            name.as_ptr(),
+            value.as_mut_ptr().cast(),
+            value.len(),
+        )
+    };
+    usize::try_from(length).is_ok_and(|length| value.get(..length) == Some(expected))
 }
 
 /// Raises the priority of this process, where that is allowed, so that a fork bomb

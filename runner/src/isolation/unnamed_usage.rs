@@ -25,11 +25,16 @@ pub(super) struct UnnamedUsage {
 }
 
 /// The usage of these processes, with each file counted once. Files that may not be inspected are left out: without privileges,
-/// those that are mapped and not open.
-pub(super) fn unnamed_usage(processes: &[Pid], identity: Option<&Identity>) -> UnnamedUsage {
+/// those that are mapped and not open. Calls `heartbeat` for each process.
+pub(super) fn unnamed_usage(
+    processes: &[Pid],
+    identity: Option<&Identity>,
+    mut heartbeat: impl FnMut(),
+) -> UnnamedUsage {
     let _as_them = identity.map(FileUser::become_);
     let mut sum = Sum::default();
     for process in processes {
+        heartbeat();
         let folder = format!("/proc/{process}");
         let open = fs::read_dir(format!("{folder}/fd")).into_iter().flatten();
         for descriptor in open.flatten() {
@@ -123,7 +128,7 @@ mod tests {
     #[test]
     fn unlinked_files_and_sockets_are_counted_once() {
         let own = [Pid::this(), Pid::this()];
-        let before = unnamed_usage(&own, None);
+        let before = unnamed_usage(&own, None, || {});
         let mut on_disk = tempfile::tempfile().expect("a file");
         on_disk.write_all(&vec![1; 3 << 20]).expect("is written");
         on_disk.sync_all().expect("is written");
@@ -132,7 +137,7 @@ mod tests {
         let mut memory = fs::File::from(memory);
         memory.write_all(&vec![1; 2 << 20]).expect("is written");
         let _pair = UnixStream::pair().expect("sockets");
-        let after = unnamed_usage(&own, None);
+        let after = unnamed_usage(&own, None, || {});
         // Other tests of this process open files too.
         assert!(
             after.disk >= before.disk + (3 << 20),

@@ -100,6 +100,11 @@ pub(super) fn vendor_name(vendor: Vendor) -> &'static str {
     }
 }
 
+/// The name of this server among those that share a database: of the machine, and of the process.
+pub(crate) fn server_name() -> String {
+    format!("{} {}", machine_name(), std::process::id())
+}
+
 /// The name of this machine, in the letters that a host's name may have.
 pub(crate) fn machine_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();

@@ -1,8 +1,9 @@
 //! The messages between a server and a host that `hipward worker` has joined to it.
 
-use super::{host_facts::HostFacts, store::Lease, work_source::LEASE_TIME};
+use super::{host_facts::HostFacts, store::Lease};
 use hipward_protocol::{Capabilities, Device, EventBody, VariantId};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 use utoipa::ToSchema;
 
 /// A device that is free, which a host reports when it waits for a job or requests one.
@@ -80,15 +81,16 @@ pub(crate) struct HandBackRequest {
     pub(crate) reason: String,
 }
 
-impl From<Lease> for LeasedJob {
-    fn from(lease: Lease) -> Self {
+impl LeasedJob {
+    /// The message of a lease that is valid for this time.
+    pub(crate) fn new(lease: Lease, valid: Duration) -> Self {
         LeasedJob {
             job: lease.job,
             attempt: lease.attempt,
             code: lease.code,
             code_sha256: lease.code_sha256,
             variants: lease.variants,
-            valid_s: LEASE_TIME.as_secs_f64(),
+            valid_s: valid.as_secs_f64(),
         }
     }
 }

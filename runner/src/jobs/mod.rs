@@ -21,6 +21,7 @@ mod retention;
 mod run;
 mod runner;
 mod scheduler;
+mod server_report;
 mod startup;
 mod store;
 mod work_source;
@@ -29,7 +30,7 @@ mod worker_output;
 
 pub(crate) use data_folder::prepare_data_folder;
 pub(crate) use expiry::expire_leases;
-pub(crate) use host_facts::{HostFacts, describe, is_label, machine_name, meets};
+pub(crate) use host_facts::{HostFacts, describe, is_label, machine_name, meets, server_name};
 pub(crate) use lease_messages::{
     AppendRequest, FreeDevice, HandBackRequest, HostReport, LeasedJob, RenewRequest, WaitRequest,
 };
@@ -40,10 +41,10 @@ pub(crate) use request_workers::{RequestError, RequestWorkers};
 pub(crate) use retention::apply_retention;
 pub(crate) use runner::{Refusal, Runner, Settings};
 pub(crate) use scheduler::{run_jobs, schedule};
+pub(crate) use server_report::{REPORT_INTERVAL, report_server};
 pub(crate) use startup::LocalRunner;
 pub(crate) use store::{
     ApprovalOutcome, CancelOutcome, Delivery, JobFilter, Lease, NewJob, Pending, QueueLimits,
     RemoveOutcome, Retention, Role, RunningJob, Store, StoreError, back_up, cookie_value,
     lock_data_folder, restore,
 };
-pub(crate) use work_source::LEASE_TIME;

@@ -2,8 +2,7 @@
 
 use super::{
     lease_messages::{
-        AppendRequest, FreeDevice, HandBackRequest, HostReport, LeasedJob, RenewRequest,
-        WaitRequest,
+        AppendRequest, FreeDevice, HandBackRequest, LeasedJob, RenewRequest, WaitRequest,
     },
     runner::Runner,
     store::{Lease, StoreError},
@@ -98,10 +97,7 @@ impl RemoteSource {
 
     /// Reports to the server what this host can run. The error is a message for the user, and permanent if the server refuses the host.
     pub(crate) async fn report(&self, runner: &Runner) -> Result<(), ReportError> {
-        let mut report = HostReport {
-            capabilities: runner.capabilities(),
-            facts: runner.facts(),
-        };
+        let mut report = runner.report();
         for device in &mut report.capabilities.devices {
             device.id = self.device_id(device);
             device.current_job = None;

@@ -314,7 +314,7 @@ impl<'a> Run<'a> {
         match stored {
             Ok(()) => {}
             Err(StoreError::Fenced) => self.fenced = true,
-            Err(error @ StoreError::Unreachable { .. }) => {
+            Err(error) if error.is_temporary() => {
                 tracing::warn!("job {}: {error}", self.lease.job);
                 self.retry_at = Some(Instant::now() + SEND_RETRY);
                 return false;

@@ -9,10 +9,14 @@ use hipward_protocol::EventBody;
 use std::{fmt::Debug, time::Duration};
 use tokio::sync::watch;
 
-/// Time for which a lease is valid after its renewal, where leases expire.
-pub(crate) const LEASE_TIME: Duration = Duration::from_secs(30);
+/// Default of [`Store::lease_time`].
+pub(super) const LEASE_TIME: Duration = Duration::from_secs(30);
 /// Interval at which a host renews the leases of its jobs.
 pub(super) const RENEW_INTERVAL: Duration = Duration::from_secs(5);
+/// Time within which a renewal must be answered. Several must fit into the time of a lease, so that one lost answer does not end it.
+pub(super) const RENEW_TIMEOUT: Duration = Duration::from_secs(3);
+/// Delay after a failed renewal.
+pub(super) const RENEW_RETRY: Duration = Duration::from_secs(1);
 
 /// The result of a request to the source.
 pub(super) type SourceResult<T> = Result<T, StoreError>;
@@ -59,7 +63,7 @@ impl WorkSource for Store {
 
     fn claim<'a>(&'a self, free: &'a FreeDevice) -> BoxFuture<'a, SourceResult<Option<Lease>>> {
         let free = free.clone();
-        let valid = self.is_shared().then_some(LEASE_TIME);
+        let valid = self.is_shared().then(|| self.lease_time());
         Box::pin(self.with(move |store| store.claim_for(&free, valid, None)))
     }
 
@@ -85,7 +89,7 @@ impl WorkSource for Store {
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, SourceResult<()>> {
         let lease = lease.clone();
-        let valid = self.is_shared().then_some(LEASE_TIME);
+        let valid = self.is_shared().then(|| self.lease_time());
         Box::pin(self.with(move |store| store.renew(&lease, valid)))
     }
 

@@ -7,7 +7,7 @@ use super::{
     run::Run,
     runner::{Runner, Settings},
     store::{Lease, StoreError},
-    work_source::{RENEW_INTERVAL, WorkSource},
+    work_source::{RENEW_INTERVAL, RENEW_RETRY, RENEW_TIMEOUT, WorkSource},
     worker_output::{WorkerMessage, read_worker},
 };
 use crate::{
@@ -268,19 +268,29 @@ impl Renewal {
     /// Renews the lease at intervals, and stops the job if the lease has ended.
     fn start(source: Arc<dyn WorkSource>, lease: Lease, stop: Arc<Notify>) -> Self {
         Renewal(tokio::spawn(async move {
+            let mut pause = RENEW_INTERVAL;
             loop {
-                sleep(RENEW_INTERVAL).await;
-                match source.renew(&lease).await {
-                    Ok(()) => {}
-                    Err(StoreError::Fenced) => {
+                sleep(pause).await;
+                let renewed = timeout(RENEW_TIMEOUT, source.renew(&lease)).await;
+                pause = match renewed {
+                    Ok(Ok(())) => RENEW_INTERVAL,
+                    Ok(Err(StoreError::Fenced)) => {
                         stop.notify_one();
                         return;
                     }
                     // The job goes on: the source may be reachable again before it ends.
-                    Err(error) => {
+                    Ok(Err(error)) => {
                         tracing::warn!("job {}: its lease was not renewed: {error}", lease.job);
+                        RENEW_RETRY
                     }
-                }
+                    Err(_) => {
+                        tracing::warn!(
+                            "job {}: the renewal of its lease is not answered",
+                            lease.job
+                        );
+                        RENEW_RETRY
+                    }
+                };
             }
         }))
     }

@@ -5,4 +5,4 @@ pub(crate) mod assets;
 pub(crate) mod content_coding;
 pub(crate) mod live_pages;
 pub(crate) mod pages;
-pub(crate) mod rendered_page;
+pub(crate) mod stored_body;

@@ -1,6 +1,6 @@
 //! Renders pages with the site crate. No other module uses that crate for pages.
 
-use super::{assets, rendered_page::RenderedPage};
+use super::{assets, stored_body::StoredBody};
 use crate::{
     config::{ConfigError, LoadedRules, load_rules},
     exercise::Exercises,
@@ -10,7 +10,7 @@ use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, Fleet, JobSummary, JobView};
 use hipward_site::{
     ApprovalPage, Assets, AssetsError, Content, ContentError, ContentErrors, JobHistory, JobList,
-    JobPage, Ops, PageData, PublicSite, Route, Search, Site, TEAM_RULES, benchmark_markdown,
+    JobPage, Ops, PageData, PublicSite, Route, Site, TEAM_RULES, benchmark_markdown,
     render_content_errors, render_page, search,
 };
 use ignore::WalkBuilder;
@@ -79,7 +79,7 @@ pub(crate) struct Pages {
     exercises: Exercises,
     /// Errors of a watched content folder. Others are not loaded if they have errors.
     content_errors: Vec<ContentError>,
-    search: OnceLock<Search>,
+    search_files: OnceLock<SearchFiles>,
     /// The pages that were rendered, by their canonical path.
     rendered: Mutex<HashMap<String, Rendered>>,
 }
@@ -88,7 +88,16 @@ pub(crate) struct Pages {
 #[derive(Debug)]
 struct Rendered {
     capabilities: Option<Capabilities>,
-    page: Arc<RenderedPage>,
+    page: Arc<StoredBody>,
+}
+
+/// What the browser loads for a search.
+#[derive(Debug)]
+pub(crate) struct SearchFiles {
+    /// Loaded before the first result.
+    pub(crate) index: Arc<StoredBody>,
+    /// Loaded for excerpts.
+    pub(crate) texts: Arc<StoredBody>,
 }
 
 /// A job for its page, `benchmark.md` and the JSON report.
@@ -169,7 +178,7 @@ impl Pages {
             team_rules,
             exercises,
             content_errors,
-            search: OnceLock::new(),
+            search_files: OnceLock::new(),
             rendered: Mutex::default(),
         })
     }
@@ -190,17 +199,29 @@ impl Pages {
         json!({ "rules": rules.unwrap_or(&json!([])) }).to_string()
     }
 
-    /// The files of the search. Computed at the first call, because every page is rendered for them.
-    pub(crate) fn search(&self) -> &Search {
-        self.search.get_or_init(|| search(&self.site))
+    /// The files of the search as they are sent, if they were computed before.
+    pub(crate) fn known_search_files(&self) -> Option<&SearchFiles> {
+        self.search_files.get()
+    }
+
+    /// The files of the search as they are sent. The first call renders every page.
+    pub(crate) fn search_files(&self) -> &SearchFiles {
+        self.search_files.get_or_init(|| {
+            let search = search(&self.site);
+            SearchFiles {
+                index: Arc::new(StoredBody::new(search.index)),
+                texts: Arc::new(StoredBody::new(search.texts)),
+            }
+        })
     }
 
     /// Data files with their paths below the output folder.
     pub(crate) fn data(&self) -> Vec<(&'static str, String)> {
+        let search = search(&self.site);
         let mut data = vec![
             (REPORT_SCHEMA_PATH, REPORT_SCHEMA.to_owned()),
-            (SEARCH_INDEX, self.search().index.clone()),
-            (SEARCH_TEXTS, self.search().texts.clone()),
+            (SEARCH_INDEX, search.index),
+            (SEARCH_TEXTS, search.texts),
         ];
         if self.team_rules.is_some() {
             data.push((TEAM_RULES, self.team_rules()));
@@ -278,7 +299,7 @@ impl Pages {
         &self,
         path: &str,
         capabilities: Option<&Capabilities>,
-    ) -> Option<Arc<RenderedPage>> {
+    ) -> Option<Arc<StoredBody>> {
         let rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
         let found = rendered.get(path)?;
         (found.capabilities.as_ref() == capabilities).then(|| found.page.clone())
@@ -289,13 +310,13 @@ impl Pages {
         &self,
         path: &str,
         capabilities: Option<Capabilities>,
-    ) -> Option<Arc<RenderedPage>> {
+    ) -> Option<Arc<StoredBody>> {
         let route = self.site.resolve(path)?;
         let data = match route {
             Route::Benchmark | Route::Isa => PageData::Runner(capabilities.clone()),
             _ => PageData::None,
         };
-        let page = Arc::new(RenderedPage::new(render_page(&self.site, &route, &data)));
+        let page = Arc::new(StoredBody::new(render_page(&self.site, &route, &data)));
         let rendered = Rendered {
             capabilities,
             page: page.clone(),

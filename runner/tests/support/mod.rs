@@ -6,6 +6,7 @@ use hipward_protocol::{
 };
 use serde_json::{Value, json};
 use std::{
+    ffi::OsStr,
     fs,
     io::{BufRead, BufReader},
     os::unix::{
@@ -60,10 +61,13 @@ impl Server {
     }
 
     /// Starts one with additional environment variables.
-    pub(crate) fn start_with_environment(variables: &[(&str, &str)], flags: &[&str]) -> Self {
+    pub(crate) fn start_with_environment<Value: AsRef<OsStr>>(
+        variables: &[(&str, Value)],
+        flags: &[&str],
+    ) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
         let mut command = hipward();
-        command.envs(variables.iter().copied());
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.arg("serve").arg("--kernels").arg(support());
         Server::started(listening(command, data.path(), flags), data, None)
     }
@@ -76,6 +80,19 @@ impl Server {
         command.arg(hipward().get_program()).arg("serve");
         command.arg("--kernels").arg(support());
         Server::started(listening(command, data.path(), flags), data, None)
+    }
+
+    /// The same, with a program, a package and a Python that every user can read.
+    pub(crate) fn start_wrapped_with_copies(wrapper: &[&str], flags: &[&str]) -> Self {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        let copies = copies_for_everyone();
+        let mut command = Command::new(wrapper[0]);
+        command.args(&wrapper[1..]).arg(data.path());
+        command.arg(copies.path().join("hipward")).arg("serve");
+        command.arg("--kernels").arg(copies.path());
+        let flags = [flags, &["--python", SYSTEM_PYTHON]].concat();
+        let started = listening(command, data.path(), &flags);
+        Server::started(started, data, Some(copies))
     }
 
     /// Starts one as a user without privileges, with a Python that every user can read. Its jobs run as that same user.
@@ -336,6 +353,26 @@ pub(crate) fn final_body(events: &[Event]) -> EventBody {
     last.body.clone()
 }
 
+/// The log of an ended job, in which nothing may be missing or double: no gap, one end, and a verdict only before the end `done`.
+pub(crate) fn whole_log(server: &Server, id: &str) -> Vec<Event> {
+    let events = server.events(id, 0);
+    let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert!(
+        seqs.iter().copied().eq(1..=events.len() as u64),
+        "a gap in {id}: {seqs:?}"
+    );
+    let count = |wanted: fn(&EventBody) -> bool| {
+        let bodies = events.iter().map(|event| &event.body);
+        bodies.filter(|body| wanted(body)).count()
+    };
+    assert_eq!(count(EventBody::is_final), 1, "{events:?}");
+    assert!(final_body(&events).is_final());
+    let verdicts = count(|body| matches!(body, EventBody::Verdict(_)));
+    let most = usize::from(state(&events) == JobState::Done);
+    assert!(verdicts <= most, "{verdicts} verdicts in {events:?}");
+    events
+}
+
 pub(crate) fn state(events: &[Event]) -> JobState {
     hipward_protocol::JobView::from_events(events).state
 }
@@ -483,9 +520,15 @@ pub(crate) fn assert_nothing_left(data: &Path, but: usize) {
 
 /// Creates a token and writes it to a file.
 pub(crate) fn token(server: &Server, name: &str, role: &str) -> PathBuf {
+    token_in(server, name, role, &[])
+}
+
+/// The same, with further options such as `--database`.
+pub(crate) fn token_in(server: &Server, name: &str, role: &str, flags: &[&str]) -> PathBuf {
     let created = hipward()
         .args(["token", "add", name, "--role", role, "--data"])
         .arg(server.data.path())
+        .args(flags)
         .output()
         .expect("runs");
     assert!(created.status.success(), "{created:?}");

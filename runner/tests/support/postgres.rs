@@ -1,13 +1,16 @@
-//! A PostgreSQL server with an empty cluster of its own, on a socket in a private folder.
+//! A PostgreSQL server with a cluster of its own, on a socket in a private folder.
+
+mod certificate;
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, BufRead, BufReader},
     net::TcpListener,
     os::unix::{
         fs::{MetadataExt, PermissionsExt, chown},
         process::CommandExt,
     },
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
@@ -27,6 +30,23 @@ pub(crate) struct PostgresServer {
     port: u16,
     /// Settings besides those of every server.
     settings: Vec<String>,
+    /// Environment variables of its processes.
+    environment: Vec<(&'static str, PathBuf)>,
+    /// The disk that has the cluster, if it has one of its own.
+    disk: Option<SmallDisk>,
+}
+
+/// A disk with a fixed size, in a mount namespace of its own. It vanishes with the last process of the namespace.
+struct SmallDisk {
+    /// A process that has the namespace.
+    holder: Child,
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+    }
 }
 
 impl PostgresServer {
@@ -37,37 +57,112 @@ impl PostgresServer {
         server
     }
 
+    /// The same, with environment variables.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn start_with_environment(environment: Vec<(&'static str, PathBuf)>) -> Self {
+        let mut server = Self::create();
+        server.environment = environment;
+        server.restart();
+        server
+    }
+
+    /// The same, on a disk of this size. None if this host permits no mounts.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn start_on_disk(mebibytes: usize) -> Option<Self> {
+        let mut server = Self::empty();
+        let mut holder = Command::new("unshare")
+            .args(["--mount", "sh", "-c"])
+            .arg("mount -t tmpfs -o size=$2m,mode=777 none \"$1\" && echo mounted && exec sleep infinity")
+            .arg("sh")
+            .arg(server.folder.path().join("disk"))
+            .arg(mebibytes.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare is a part of Debian");
+        let mut line = String::new();
+        let stdout = holder.stdout.take().expect("is piped");
+        let read = BufReader::new(stdout).read_line(&mut line);
+        server.disk = Some(SmallDisk { holder });
+        if read.is_err() || line != "mounted\n" {
+            println!("this host permits no mounts: nothing is checked");
+            return None;
+        }
+        server.initialize(&["--wal-segsize=1"]);
+        server.restart();
+        Some(server)
+    }
+
+    /// Starts a standby, for which each commit on this server waits from then on.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn start_standby(&self) -> Self {
+        let mut standby = Self::empty();
+        let copied = standby
+            .program("pg_basebackup")
+            .args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync"])
+            .args(["--username=hipward", "--port", &self.port.to_string()])
+            .arg("--host")
+            .arg(self.folder.path())
+            .arg("--pgdata")
+            .arg(standby.data())
+            .output()
+            .expect("PostgreSQL is installed");
+        assert!(copied.status.success(), "{copied:?}");
+        standby.restart();
+        // The cluster was copied before, so the standby itself waits for no other one.
+        self.run_sql("alter system set synchronous_standby_names = '*'")
+            .and_then(|()| self.run_sql("select pg_reload_conf()"))
+            .expect("is set");
+        standby
+    }
+
+    /// Turns a standby into a server that can be written.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn promote(&self) {
+        self.run_sql("select pg_promote()").expect("is promoted");
+    }
+
+    /// The same database of this server and of its standby, whichever can be written.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn database_with(&self, standby: &PostgresServer, name: &str) -> String {
+        let other = standby.folder.path().display();
+        let url = self.database(name);
+        format!("{url}&host={other}&target_session_attrs=read-write")
+    }
+
+    /// Fills the disk of this server and everything that becomes free on it, until the result is killed.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn fill_disk(&self) -> Child {
+        self.on_disk("while :; do head -c 1M /dev/zero >> filler; sleep 0.02; done 2> /dev/null")
+            .spawn()
+            .expect("nsenter runs")
+    }
+
+    /// Removes what [`fill_disk`](Self::fill_disk) wrote. Starts the server again if it ended.
+    #[allow(dead_code, reason = "each test binary uses a part of it")]
+    pub(crate) fn free_disk(&mut self) {
+        let freed = self.on_disk("rm filler").status();
+        assert!(freed.expect("nsenter runs").success());
+        self.await_answer();
+    }
+
+    /// A shell script in the folder of the disk.
+    fn on_disk(&self, script: &str) -> Command {
+        let disk = self.disk.as_ref().expect("it has a disk");
+        let mut command = Command::new("nsenter");
+        command
+            .args(["--target", &disk.holder.id().to_string(), "--mount", "--"])
+            .args(["sh", "-c"])
+            .arg(format!("cd \"$1\" && {{ {script}; }}"))
+            .arg("sh")
+            .arg(self.folder.path().join("disk"));
+        command
+    }
+
     /// The same, with a certificate for `localhost` that it has signed itself.
     #[allow(dead_code, reason = "each test binary uses a part of it")]
     pub(crate) fn start_with_tls() -> Self {
         let mut server = Self::create();
-        let created = Command::new("openssl")
-            .args([
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-nodes",
-            ])
-            .args([
-                "-subj",
-                "/CN=localhost",
-                "-addext",
-                "subjectAltName=DNS:localhost",
-            ])
-            .args([
-                "-addext",
-                "basicConstraints=critical,CA:FALSE",
-                "-days",
-                "2",
-            ])
-            .args(["-keyout", "key.pem", "-out", "certificate.pem"])
-            .current_dir(server.folder.path())
-            .output()
-            .expect("openssl is installed with PostgreSQL");
-        assert!(created.status.success(), "{created:?}");
+        certificate::create(server.folder.path(), "localhost");
         let key = server.folder.path().join("key.pem");
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is ours");
         if is_root() {
@@ -103,17 +198,42 @@ impl PostgresServer {
     }
 
     fn create() -> Self {
+        let server = Self::empty();
+        server.initialize(&[]);
+        server
+    }
+
+    /// A server without a cluster.
+    fn empty() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        if is_root() {
-            chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("root can change owners");
+        let disk = folder.path().join("disk");
+        fs::create_dir(&disk).expect("a folder");
+        for folder in [folder.path(), &disk] {
+            if is_root() {
+                chown(folder, Some(NOBODY), Some(NOBODY)).expect("root can change owners");
+            }
+            let private = fs::Permissions::from_mode(0o700);
+            fs::set_permissions(folder, private).expect("it is ours");
         }
-        let private = fs::Permissions::from_mode(0o700);
-        fs::set_permissions(folder.path(), private).expect("it is ours");
-        let created = program("initdb", folder.path())
+        PostgresServer {
+            folder,
+            server: None,
+            port: 5432,
+            settings: Vec::new(),
+            environment: Vec::new(),
+            disk: None,
+        }
+    }
+
+    /// Creates its cluster.
+    fn initialize(&self, arguments: &[&str]) {
+        let created = self
+            .program("initdb")
             .args(["--auth=trust", "--username=hipward", "--no-sync"])
             .args(["--encoding=UTF8", "--locale=C.UTF-8"])
+            .args(arguments)
             .arg("--pgdata")
-            .arg(folder.path().join("data"))
+            .arg(self.data())
             .output()
             .expect("PostgreSQL is installed; `tools/setup test` does that");
         assert!(
@@ -121,17 +241,21 @@ impl PostgresServer {
             "{}",
             String::from_utf8_lossy(&created.stderr)
         );
-        PostgresServer {
-            folder,
-            server: None,
-            port: 5432,
-            settings: Vec::new(),
-        }
+    }
+
+    /// The folder of the cluster.
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("disk/data")
     }
 
     /// Starts the server again after [`kill`](Self::kill).
     pub(crate) fn restart(&mut self) {
         self.server = Some(self.spawn());
+        self.await_answer();
+    }
+
+    /// Waits until it answers. Starts it again if it ends.
+    fn await_answer(&mut self) {
         let begin = Instant::now();
         while self.run_sql("select 1").is_err() {
             assert!(begin.elapsed() < PATIENCE, "{}", self.log());
@@ -147,15 +271,16 @@ impl PostgresServer {
     fn spawn(&self) -> Child {
         let folder = self.folder.path();
         let log = fs::File::create(folder.join("log")).expect("a log");
-        program("postgres", folder)
+        self.program("postgres")
             .arg("-D")
-            .arg(folder.join("data"))
+            .arg(self.data())
             .arg("-k")
             .arg(folder)
             .args(["-c", "listen_addresses=", "-c", "fsync=off"])
             .args(["-c", "max_connections=60", "-c", "shared_buffers=16MB"])
             .args(["-p", &self.port.to_string()])
             .args(self.settings.iter().flat_map(|setting| ["-c", setting]))
+            .envs(self.environment.iter().cloned())
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -198,6 +323,38 @@ impl PostgresServer {
         }
     }
 
+    /// A program of PostgreSQL, to run as a user who may, where the cluster is.
+    fn program(&self, name: &str) -> Command {
+        let program = find(name);
+        let mut command = match &self.disk {
+            // Only root can enter the namespace.
+            Some(disk) => {
+                let mut command = Command::new("nsenter");
+                let user = NOBODY.to_string();
+                command.args(["--target", &disk.holder.id().to_string(), "--mount", "--"]);
+                command.args([
+                    "setpriv",
+                    "--reuid",
+                    &user,
+                    "--regid",
+                    &user,
+                    "--clear-groups",
+                ]);
+                command.arg(program);
+                command
+            }
+            None => {
+                let mut command = Command::new(program);
+                if is_root() {
+                    command.uid(NOBODY).gid(NOBODY);
+                }
+                command
+            }
+        };
+        command.current_dir(self.folder.path());
+        command
+    }
+
     fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -218,16 +375,6 @@ impl Drop for PostgresServer {
         // Closes connections at once and leaves no process.
         self.end("-QUIT");
     }
-}
-
-/// A program of PostgreSQL, to run as a user who may.
-fn program(name: &str, folder: &Path) -> Command {
-    let mut command = Command::new(find(name));
-    command.current_dir(folder);
-    if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    command
 }
 
 /// Debian installs these programs outside of `PATH`.

@@ -135,7 +135,7 @@ pub enum Mistake {
     #[error("row {0} does not have as many cells as there are columns")]
     RowLength(usize),
     /// A rule that does not exist.
-    #[error("there is no rule `{0}`; `hipward explain` lists the rules")]
+    #[error("there is no rule `{0}`; `hipward rules` lists the rules")]
     NoRule(String),
     /// A claim whose evidence is missing or does not fit its verdict.
     #[error("a claim needs a table `evidence`, unless its verdict is unmeasured")]

@@ -216,23 +216,6 @@ pub(crate) const ANSWERS: &[Answer] = &[
         messages: &["`q_proj`, `k_proj` or `v_proj` is still there."],
     },
     Answer {
-        file: "exercise.py",
-        what: "returns no gradient",
-        from: From::Solution,
-        edits: &[("return dx, parts.sum(0)", "return None, None")],
-        messages: &["A gradient is `None`"],
-    },
-    Answer {
-        file: "exercise.py",
-        what: "has a function that nothing calls",
-        from: From::Solution,
-        edits: &[(
-            "return RMSNormFunction.apply(x, self.weight)",
-            "return x * self.weight",
-        )],
-        messages: &["No `forward` of a module returns"],
-    },
-    Answer {
         file: "quickstart_before.py",
         what: "removes the check instead of correcting it",
         from: From::Solution,

@@ -16,7 +16,12 @@
 //   HIPWARD_WHOLE    1: the threads' vectors cover the tensor exactly, so no bounds checks, which cost a small tensor up to 2 %
 //   HIPWARD_FLAT     1: all tensors are contiguous. 0: a row is `row_vectors` vectors, and the rows of a tensor may be any
 //                    distance apart
+//   HIPWARD_JOINED   1: the gradients are the halves of the rows of one tensor; needs HIPWARD_FLAT 0
 #pragma once
+
+#ifndef HIPWARD_JOINED
+#define HIPWARD_JOINED 0
+#endif
 
 using namespace hipward;
 
@@ -80,7 +85,8 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
     g[v] = read(gate + row * gate_stride + column);
     u[v] = read(up + row * up_stride + column);
   });
-  for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
+  for_each_vector(vectors, row_vectors, [&](int v, i64 row, i64 column, i64 at) {
+    if constexpr (HIPWARD_JOINED) at = row * 2 * row_vectors * N + column;
     const Wide<N> slope = widen(d[v]), from = widen(g[v]), factor = widen(u[v]);
     Wide<N> to_gate, to_up;
 #pragma unroll

@@ -1,4 +1,5 @@
-// A row in registers: its distribution over the threads, its weight, and sums over it. Shared by RMSNorm's forward and backward.
+// A row in registers: its distribution over the threads, its weight, and sums over it. Shared by RMSNorm, LayerNorm and softmax,
+// forward and backward.
 //
 // Compile-time macros: HIPWARD_T, _W, _WAVE, _ROW_THREADS, _ROWS, _CLUSTER, _VECTORS, _WHOLE and _HAS_WEIGHT, which the including
 // file describes.
@@ -36,11 +37,12 @@ __device__ __forceinline__ void for_each_vector(int columns, bool live, Body bod
   }
 }
 
-// The weight of a vector's columns; ones if there is no weight.
-struct Scale {
+// A weight or bias of a vector's columns, in the dtype W; `ABSENT` for each column if there is none.
+template <bool PRESENT, int ABSENT>
+struct OfColumns {
   static constexpr int parts = Vec<T>::size / Vec<W>::size;
   static_assert(parts > 0, "the weight is no narrower than the rows");
-  Vec<W> values[HAS_WEIGHT ? parts : 1];
+  Vec<W> values[PRESENT ? parts : 1];
 
   __device__ __forceinline__ void read(const W* from) {
 #pragma unroll
@@ -52,15 +54,19 @@ struct Scale {
     for (int part = 0; part < parts; ++part) together(of_row, values[part]);
   }
   __device__ __forceinline__ float at(int i) const {
-    return HAS_WEIGHT ? widen(values[i / Vec<W>::size]).at[i % Vec<W>::size] : 1.0f;
+    return PRESENT ? widen(values[i / Vec<W>::size]).at[i % Vec<W>::size] : float(ABSENT);
   }
 };
 
-// The sum over the row's threads. All threads of the block must call it, also those without a row.
-__device__ __forceinline__ float row_sum(float x, float* scratch) {
+using Scale = OfColumns<HAS_WEIGHT, 1>;
+
+// The sum or the maximum over the row's threads. All threads of the block must call it, also those without a row.
+template <typename Operation>
+__device__ __forceinline__ float row_reduce(float x, float* scratch) {
   if constexpr (CLUSTER > 1) {
-    return reduce_cluster<Sum, ROW_THREADS, WAVE, CLUSTER>(x, scratch);
+    return reduce_cluster<Operation, ROW_THREADS, WAVE, CLUSTER>(x, scratch);
   } else {
-    return reduce<Sum, ROW_THREADS, WAVE>(x, scratch);
+    return reduce<Operation, ROW_THREADS, WAVE>(x, scratch);
   }
 }
+__device__ __forceinline__ float row_sum(float x, float* scratch) { return row_reduce<Sum>(x, scratch); }

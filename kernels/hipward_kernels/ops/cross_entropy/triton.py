@@ -85,7 +85,7 @@ def column_block(columns: int) -> int:
 def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
     """Losses of the rows, and the logarithms of their sums of exponentials."""
     rows, columns = logits.shape
-    losses, normalizers = torch.empty((2, rows), dtype=torch.float32, device=logits.device).unbind()
+    losses, normalizers = (torch.empty(rows, dtype=torch.float32, device=logits.device) for _ in range(2))
     if rows == 0:
         return losses, normalizers
     block = column_block(columns)

@@ -100,9 +100,11 @@ class Gated:
         launch, blocks = self._backward_launch(device, dtype, size, bool(flat))
         return launch.handle, blocks, launch.threads
 
-    def _backward_launch(self, device: int, dtype: torch.dtype, size: int, flat: bool) -> tuple[Launch, int]:
+    def _backward_launch(
+        self, device: int, dtype: torch.dtype, size: int, flat: bool, joined: int = 0
+    ) -> tuple[Launch, int]:
         """The launch of the backward for `size` bytes of each input, and its blocks."""
-        launch = self._backward.get(device, THREADS, T=NAMES[dtype], **macros({}, flat, size))
+        launch = self._backward.get(device, THREADS, T=NAMES[dtype], **macros({}, flat, size), JOINED=joined)
         return launch, -(-size // (VECTOR_BYTES * THREADS * VECTORS))
 
     def forward(self, gate: Tensor, up: Tensor) -> Any:
@@ -126,6 +128,21 @@ class Gated:
         launch, blocks, vectors = found
         launch(blocks, gate_address, up_address, y.data_ptr(), gate_stride, up_stride, vectors, row_vectors)
         return y
+
+    def backward_joined(self, dy: Tensor, gate_up: Tensor) -> Tensor:
+        """The gradient of `gate_up`, whose rows are those of `gate`, then `up`."""
+        joined = torch.empty_like(gate_up, memory_format=torch.contiguous_format)
+        count = dy.numel()
+        if count:
+            gate, up = gate_up.chunk(2, dim=-1)
+            dy = dy if takes(gate, dy) else dy.clone(memory_format=torch.contiguous_format)
+            dy, gate, up = as_rows(dy), as_rows(gate), as_rows(up)
+            launch, blocks = self._backward_launch(dy.get_device(), dy.dtype, count * dy.itemsize, flat=False, joined=1)
+            size, columns = VECTOR_BYTES // dy.itemsize, gate.shape[1]
+            strides = (dy.stride(0), gate.stride(0), up.stride(0))
+            addresses = (x.data_ptr() for x in (dy, gate, up, *joined.chunk(2, dim=-1)))
+            launch(blocks, *addresses, *strides, count // size, columns // size)
+        return joined
 
     def backward(self, dy: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
         """Gradients of `gate` and `up`."""

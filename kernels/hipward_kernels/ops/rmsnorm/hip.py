@@ -1,4 +1,4 @@
-"""RMSNorm in HIP, forward and backward; the kernels are in `hip.hip`, `backward.hip` and `parts.hip`.
+"""RMSNorm in HIP, forward and backward; the kernels are in `hip.hip` and `backward.hip`.
 
 The threads of one block, or of a cluster of blocks if the GPU has clusters, have a row in registers. Longer rows are
 left to the next tier.
@@ -16,14 +16,23 @@ from torch import Tensor
 
 from hipward_kernels.dispatch import tuning
 from hipward_kernels.gpu.arch import cluster_of, get_gfx
-from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops import parts as partial_gradients
 from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
-from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, at_least_as_wide, whole_vectors
-from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like, next_power_of_two
+from hipward_kernels.ops.hip_launch import (
+    NAMES,
+    VECTOR_BYTES,
+    Launches,
+    aligned,
+    at_least_as_wide,
+    readable_rows,
+    whole_vectors,
+)
+from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like
 from hipward_kernels.ops.rmsnorm.autograd import functions
+from hipward_kernels.ops.row_plan import BACKWARD_VECTORS, Plan, backward_teams, cluster_for, most_vectors, plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,16 +41,6 @@ if TYPE_CHECKING:
 
 _FORWARD = Launches(Kernel(Path(__file__).with_name("hip.hip"), "forward", "PPPPPqqqiff"))
 _BACKWARD = Launches(Kernel(Path(__file__).with_name("backward.hip"), "backward", "PPPPPPqqqqqiff"))
-_PARTS = Launches(Kernel(Path(__file__).with_name("parts.hip"), "add_parts", "PPqi"))
-
-ROW_THREADS = 512
-"""Most threads of a row in a block: with more, no second block fits that could load while the first one computes."""
-
-BLOCK_THREADS = 128
-"""Fewest threads of a block, if a row needs fewer."""
-
-MOST_VECTORS = 16
-"""Most vectors of a thread, of all inputs: 64 registers, the most that 512 threads can have without spilling."""
 
 PRELOADED_VECTORS = 8
 """Vectors of a thread, of all inputs and the weight, up to which all are loaded at once."""
@@ -49,16 +48,6 @@ PRELOADED_VECTORS = 8
 TOGETHER_THREADS = 256
 """Threads of a block up to which the weight is in registers together with the row. With more threads, no second block
 fits, which costs 20 % on an H200."""
-
-CLUSTERED_VECTORS = 4096
-"""Rows from this length on are shared by blocks of a cluster: each SM of an H200 then holds several rows."""
-
-SMALLEST_CLUSTER_ROW = 32
-"""Fewest threads of a row in a block of a cluster: a warp, since only NVIDIA GPUs have clusters."""
-
-BACKWARD_VECTORS = {64: 4, 32: 2}
-"""Most vectors of a thread in the backward, by lanes of a wavefront: AMD GPUs have twice the registers. A vector needs
-at least 20 registers: the row, its gradient, the weight, and the partial gradient of the weight in float32."""
 
 WIDE_ROW_THREADS = 1024
 """Most threads of a row in a block of NVIDIA's backward. A block of 1024 threads is faster than a cluster of smaller
@@ -68,87 +57,12 @@ CLUSTERED_ROW_THREADS, CLUSTERED_MOST_VECTORS = 256, 4
 """Threads and most vectors of a thread, in the backward of rows that do not fit into one block. Several small blocks of
 a compute unit wait for their clusters in turn: rows of 28,672 take 1,676 instead of 2,367 µs."""
 
-BLOCKS_PER_COMPUTE_UNIT = 4
-"""Blocks of AMD's backward: enough to hide the latency of memory, few enough for small partial gradients of the
-weight."""
-
-NVIDIA_BLOCKS, NVIDIA_CLUSTERED_BLOCKS = 2, 16
-"""The same for NVIDIA, if a row has one block, and if it has several. Measured on an H100."""
-
-CLUSTERED_ROWS = 4
-"""Fewest rows of a cluster, so that the partial gradients of the weight stay smaller than the inputs."""
-
-PARTS_THREADS = 256
-"""Threads of a block that adds the partial gradients of the weight."""
-
-PARTS_ACROSS = 8
-"""Vectors of four columns that such a block adds: together a read of 128 bytes, the length of a cache line."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Distribution of rows over threads."""
-
-    row_threads: int
-    """Threads per row in a block."""
-    rows: int
-    """Rows per block."""
-    cluster: int
-    """Blocks per row."""
-    vectors: int
-    """Vectors per thread."""
-    whole: bool
-    """Whether the vectors of the threads cover the row exactly."""
-
-    @property
-    def threads(self) -> int:
-        """Threads per block."""
-        return self.row_threads * self.rows
-
-    def macros(self) -> dict[str, int]:
-        """Macros of the kernels."""
-        return {
-            "ROW_THREADS": self.row_threads,
-            "ROWS": self.rows,
-            "CLUSTER": self.cluster,
-            "VECTORS": self.vectors,
-            "WHOLE": int(self.whole),
-        }
-
-
-def plan(
-    columns: int,
-    itemsize: int,
-    most_vectors: int,
-    cluster: int,
-    chosen: Mapping[str, int],
-    most_threads: int = ROW_THREADS,
-) -> Plan | None:
-    """The launch for rows of a length, or None if a thread would need more than `most_vectors` vectors.
-
-    A thread has two vectors, as long as there are enough threads. Values of `chosen`, from the tuned table, replace the
-    defaults.
-    """
-    vectors = -(-columns // (VECTOR_BYTES // itemsize))
-    cluster = chosen.get("cluster", cluster)
-    of_block = -(-vectors // cluster)
-    # The next lower power of two, so that few threads are idle for other lengths; more threads if the registers
-    # require.
-    below, room = (1 << of_block.bit_length() - 1) // 2, next_power_of_two(-(-of_block // most_vectors))
-    row_threads = chosen.get("row_threads", min(max(below, room), most_threads))
-    of_thread = -(-of_block // row_threads)
-    if of_thread > most_vectors or (cluster > 1 and row_threads < SMALLEST_CLUSTER_ROW):
-        return None
-    rows = chosen.get("rows", 1 if cluster > 1 else max(BLOCK_THREADS // row_threads, 1))
-    return Plan(row_threads, rows, cluster, of_thread, of_thread * row_threads * cluster == vectors)
-
 
 def forward_plan(
     arch: str, columns: int, itemsize: int, inputs: int, chosen: Mapping[str, int]
 ) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
-    cluster = cluster_of(arch) if columns * itemsize >= CLUSTERED_VECTORS * VECTOR_BYTES else 1
-    found = plan(columns, itemsize, MOST_VECTORS // inputs, cluster, chosen)
+    found = plan(columns, itemsize, most_vectors(arch, inputs), cluster_for(arch, columns, itemsize), chosen)
     if found is None:
         return None
     preload = 0
@@ -164,23 +78,13 @@ def forward_plan(
 
 def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
     """The launch of the backward."""
-    most = BACKWARD_VECTORS[wavefront_of(arch)]
     if not arch.startswith("sm_"):
-        return plan(columns, itemsize, most, 1, {})
-    found, cluster = plan(columns, itemsize, most, 1, {}, WIDE_ROW_THREADS), 2
+        return plan(columns, itemsize, BACKWARD_VECTORS, 1, {})
+    found, cluster = plan(columns, itemsize, BACKWARD_VECTORS, 1, {}, WIDE_ROW_THREADS), 2
     while found is None and cluster <= cluster_of(arch):
         found = plan(columns, itemsize, CLUSTERED_MOST_VECTORS, cluster, {"row_threads": CLUSTERED_ROW_THREADS})
         cluster *= 2
     return found
-
-
-def backward_teams(arch: str, found: Plan, rows: int, units: int) -> int:
-    """Blocks or clusters of the backward, each of which has its own partial gradient of the weight."""
-    per_unit = BLOCKS_PER_COMPUTE_UNIT
-    if arch.startswith("sm_"):
-        per_unit = NVIDIA_BLOCKS if found.cluster == 1 else NVIDIA_CLUSTERED_BLOCKS
-    of_rows = -(-rows // (found.rows if found.cluster == 1 else CLUSTERED_ROWS))
-    return min(of_rows, max(units * per_unit // found.cluster, 1))
 
 
 @dataclass(frozen=True)
@@ -245,13 +149,7 @@ def ready_backward(
     blocks, step = teams * found.cluster, teams * found.rows
     if scale is None:
         return Ready(launch, blocks, 1 / columns, step)
-    parts = _PARTS.get(device, PARTS_THREADS, W=NAMES[scale], **parts_macros())
-    return Ready(launch, blocks, 1 / columns, step, parts, -(-columns // (4 * PARTS_ACROSS)))
-
-
-def parts_macros() -> dict[str, int]:
-    """Macros of the kernel that adds the partial gradients of the weight."""
-    return {"THREADS": PARTS_THREADS, "ACROSS": PARTS_ACROSS}
+    return Ready(launch, blocks, 1 / columns, step, *partial_gradients.launch_of(device, scale, columns))
 
 
 def _prepare(op: str) -> Callable[[bool, Sequence[int]], tuple[int, ...] | None]:
@@ -312,8 +210,8 @@ def backward(
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     if not dx.numel():
         return dx, None if weight is None else torch.zeros_like(weight)
-    x, dy = as_rows(x), _readable(dy)
-    more = x if dtotal is None else _readable(dtotal)
+    x, dy = as_rows(x), readable_rows(dy)
+    more = x if dtotal is None else readable_rows(dtotal)
     rows, columns = x.shape
     weight = None if weight is None else weight.contiguous()
     scale = None if weight is None else weight.dtype
@@ -330,14 +228,6 @@ def backward(
     dweight = torch.empty_like(weight)
     found.parts(found.parts_blocks, parts.data_ptr(), dweight.data_ptr(), found.step, columns)
     return dx, dweight
-
-
-def _readable(gradient: Tensor) -> Tensor:
-    """The rows of a gradient; a copy if it is a view that vectors cannot read."""
-    rows = as_rows(gradient)
-    if aligned(rows) and whole_vectors(rows.itemsize, rows.stride(0)):
-        return rows
-    return rows.clone(memory_format=torch.contiguous_format)
 
 
 def differentiable(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None) -> bool:

@@ -33,16 +33,14 @@ from hipward_kernels.ops.launch import (
     launch,
     launch_device,
     row_block,
+    row_limit,
     warp_size_of,
     warps,
 )
 from hipward_kernels.ops.rmsnorm.autograd import functions
 
-FORWARD_ROW_LIMIT = 32768
-"""Longest row that a forward program loads into registers. Longer rows spill on gfx942, even with 16 wavefronts."""
-
 BACKWARD_ROW_LIMIT = 16384
-"""The same for a backward program, which needs four vectors of a row's length."""
+"""Longest row that a backward program loads into registers: it needs four vectors of a row's length."""
 
 PROGRAMS_PER_COMPUTE_UNIT = 4
 """Backward programs: enough to hide the latency of memory, few enough for small partial sums of `dweight`."""
@@ -266,7 +264,7 @@ def forward_plan(op: str, x: Tensor, rows: int, columns: int) -> tuple[int, int,
 
 def default_plan(columns: int, warp_size: int) -> tuple[int, int]:
     """Columns per iteration and warps without a tuned row: the whole row up to a limit."""
-    block = row_block(columns, FORWARD_ROW_LIMIT)
+    block = row_block(columns, row_limit(warp_size))
     return block, warps(block, warp_size)
 
 
@@ -330,7 +328,8 @@ def backward(
             arguments = (dy, x, scale, more, dx, parts, *strides, more.stride(0), count, columns, eps)
             launch(backward_kernel, (programs,), arguments, constants, num_warps)
         else:
-            r, dot = torch.empty((2, count), dtype=torch.float32, device=x.device).unbind()
+            # Two tensors: in compiled code, two views of one tensor lose what a kernel writes to one of them.
+            r, dot = (torch.empty(count, dtype=torch.float32, device=x.device) for _ in range(2))
             sums = {"HAS_WEIGHT": has_weight, "BLOCK": block}
             launch(row_sums_kernel, (count,), (dy, x, scale, r, dot, *strides, columns, eps), sums, num_warps)
             grid = (programs, triton.cdiv(columns, block))

@@ -14,7 +14,7 @@ from hipward_kernels.ops.checks import floating
 if TYPE_CHECKING:
     from torch import Tensor
 
-OP = Op(__name__, "swiglu", ("triton", "eager"))
+OP = Op(__name__, "swiglu", ("hip", "triton", "eager"))
 
 
 def swiglu(gate_up: Tensor) -> Tensor:

@@ -8,17 +8,16 @@ With `s = sigmoid(gate)`:
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.gated.triton import activation, column_block
 from hipward_kernels.ops.gated.triton import forward as gated_forward
 from hipward_kernels.ops.launch import as_rows, launch, launch_device, warp_size_of, warps
+from hipward_kernels.ops.swiglu.autograd import function
 
 
 @triton.jit
@@ -62,21 +61,9 @@ def backward(dy: Tensor, gate_up: Tensor) -> Tensor:
     return dx
 
 
-class _SwiGLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, gate_up: Tensor) -> Tensor:
-        ctx.save_for_backward(gate_up)
-        return forward(gate_up)
-
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> Tensor:
-        refuse_second_derivative("swiglu")
-        (gate_up,) = ctx.saved_tensors
-        return backward(dy, gate_up)
+trained = function(forward, backward)
 
 
 def swiglu(gate_up: Tensor) -> Tensor:
     """See `hipward_kernels.ops.swiglu`."""
-    if gate_up.requires_grad and torch.is_grad_enabled():
-        return _SwiGLU.apply(gate_up)  # type: ignore[no-any-return]
-    return forward(gate_up)
+    return trained(gate_up) if trains(gate_up) else forward(gate_up)

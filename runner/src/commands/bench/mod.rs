@@ -12,7 +12,7 @@ mod progress;
 use super::{
     host::{HostArgs, Senders, bytes},
     temporary_folder::TemporaryFolder,
-    token::TokenArgs,
+    token_args::TokenArgs,
 };
 use crate::{
     api::AccessConfig,

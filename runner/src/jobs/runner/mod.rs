@@ -13,7 +13,10 @@ pub(crate) use refusal::Refusal;
 pub(super) use sandboxes::Prepared;
 
 use self::{activity::Activity, python::Python, sandboxes::Sandboxes};
-use super::{PrivateDirectory, host_facts::HostFacts, request_workers, worker::Worker};
+use super::{
+    PrivateDirectory, host_facts::HostFacts, lease_messages::HostReport, request_workers,
+    worker::Worker,
+};
 use crate::{
     devices,
     isolation::Host,
@@ -44,7 +47,7 @@ impl Runner {
             Some(folder) => folder.clone(),
             None => unpack(&settings.data)?,
         };
-        let isolation = host.isolation(None, None);
+        let isolation = host.isolation(None, None, None);
         let mut python = match Refusal::if_too_weak(&isolation, settings.minimum_isolation) {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
@@ -154,6 +157,14 @@ impl Runner {
             rocm: python.and_then(|python| python.hip.clone()),
             gpus: python.map_or(0, |python| python.devices.iter().filter(is_gpu).count()),
             labels: self.settings.labels.clone(),
+        }
+    }
+
+    /// What this host can run, as other servers need it.
+    pub(crate) fn report(&self) -> HostReport {
+        HostReport {
+            capabilities: self.capabilities(),
+            facts: self.facts(),
         }
     }
 

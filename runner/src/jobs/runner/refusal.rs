@@ -157,8 +157,9 @@ mod tests {
             landlock_abi: None,
             seccomp: true,
             root: false,
+            cgroup: false,
         };
-        let isolation = weak.isolation(None, None);
+        let isolation = weak.isolation(None, None, None);
         let refusal = Refusal::if_too_weak(&isolation, IsolationLevel::Files).expect("is too weak");
         assert_eq!(refusal.code, "isolation-too-weak");
         assert!(refusal.missing.consequence.contains("files"), "{refusal:?}");

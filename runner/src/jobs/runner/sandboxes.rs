@@ -3,7 +3,7 @@
 use super::{python::Python, settings::Settings};
 use crate::{
     devices::{self, Lease, NvidiaGpu},
-    isolation::{FileRules, Host, Identity, Limits, ReservedUid, SandboxSpec},
+    isolation::{Cgroups, FileRules, Host, Identity, Limits, ReservedUid, SandboxSpec},
     jobs::{PrivateDirectory, request_workers::EXERCISE_MODULE},
     procfs, python,
 };
@@ -19,6 +19,8 @@ pub(super) struct Sandboxes {
     host: Host,
     /// The users of the workers, by slot. Empty without root.
     users: Vec<ReservedUid>,
+    /// The group of this server, if workers get cgroups.
+    cgroups: Option<Cgroups>,
     /// The folder for which workers bypass file permissions, if they must.
     closed: Option<PathBuf>,
     nvidia_gpus: Vec<NvidiaGpu>,
@@ -58,9 +60,15 @@ impl Sandboxes {
         } else {
             python::emulator_for_others(data)
         };
+        let cgroups = (host.cgroup && slots > 0).then(Cgroups::prepare);
+        let cgroups = cgroups.and_then(|prepared| {
+            let report = |error: &io::Error| tracing::warn!("no cgroups for jobs: {error}");
+            prepared.inspect_err(report).ok()
+        });
         Sandboxes {
             host,
             users,
+            cgroups,
             emulator,
             closed: None,
             nvidia_gpus,
@@ -81,8 +89,13 @@ impl Sandboxes {
 
     /// The isolation of every worker.
     pub(super) fn isolation(&self) -> Isolation {
+        self.isolation_as(self.identity().as_ref())
+    }
+
+    fn isolation_as(&self, identity: Option<&Identity>) -> Isolation {
+        let cgroup = self.cgroups.as_ref().map(Cgroups::controls);
         self.host
-            .isolation(self.identity().as_ref(), self.closed.as_deref())
+            .isolation(identity, cgroup, self.closed.as_deref())
     }
 
     /// Prepares a worker that runs a module of the measuring package: its sandbox, its private directory
@@ -146,6 +159,7 @@ impl Sandboxes {
                 processes: Settings::MAX_PROCESSES,
                 threads: Limits::threads(existing_threads),
             },
+            cgroup: self.cgroups.as_ref().map(Cgroups::spec).transpose()?,
             identity: identity.clone(),
             files,
             seccomp: self.host.seccomp,
@@ -154,9 +168,7 @@ impl Sandboxes {
         Ok(Prepared {
             spec,
             directory,
-            isolation: self
-                .host
-                .isolation(identity.as_ref(), self.closed.as_deref()),
+            isolation: self.isolation_as(identity.as_ref()),
         })
     }
 }

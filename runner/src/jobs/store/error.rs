@@ -180,6 +180,14 @@ impl StoreError {
 }
 
 impl StoreError {
+    /// Whether the same change may succeed later, once the database is reachable or has space again.
+    pub(crate) fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Unreachable { .. } | StoreError::DiskFull | StoreError::ReadOnly
+        )
+    }
+
     /// The address of a database cannot be parsed.
     pub(super) fn database_url(error: tokio_postgres::Error) -> Self {
         StoreError::DatabaseUrl {

@@ -3,7 +3,7 @@
 use super::{
     Store,
     error::Result,
-    hosts::LISTED,
+    hosts::{LISTED, SERVER},
     sql::{Row, values},
 };
 use crate::jobs::HostReport;
@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, time::Duration};
 /// Time after its last report for which operators see a host.
 const REMEMBERED: Duration = Duration::from_hours(24);
 
-/// A host that has joined, with its last report.
+/// A host that has joined, or another server that shares the database, with its last report.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenHost {
     /// Its name.
@@ -38,8 +38,10 @@ pub(crate) struct RunningJob {
 }
 
 impl Store {
-    /// The hosts that have reported within a day, by name.
-    pub(crate) fn seen_hosts(&self) -> Result<Vec<SeenHost>> {
+    /// The hosts that have reported within a day, by name, and the other servers that have reported recently. `own` is the name of
+    /// this server.
+    pub(crate) fn seen_hosts(&self, own: &str) -> Result<Vec<SeenHost>> {
+        let own = format!("{SERVER}{own}");
         let rows = self.read(|tx| {
             let now = tx.dialect().now;
             let query = format!(
@@ -47,17 +49,25 @@ impl Store {
             );
             tx.query(&query, values![REMEMBERED.as_secs_f64()])
         })?;
-        rows.iter()
-            .map(|row| {
-                let seen_s: f64 = row.get(2)?;
-                Ok(SeenHost {
-                    name: row.get(0)?,
-                    report: serde_json::from_str(&row.get::<String>(1)?)?,
-                    seen_s: seen_s.max(0.0),
-                    is_silent: seen_s >= LISTED.as_secs_f64(),
-                })
-            })
-            .collect()
+        let mut hosts = Vec::with_capacity(rows.len());
+        for row in rows {
+            let stored: String = row.get(0)?;
+            let seen_s: f64 = row.get(2)?;
+            let is_silent = seen_s.abs() >= LISTED.as_secs_f64();
+            let name = match stored.strip_prefix(SERVER) {
+                // A server that was killed is another one after its start.
+                Some(_) if is_silent || stored == own => continue,
+                Some(server) => server.split(' ').next().unwrap_or_default(),
+                None => &stored,
+            };
+            hosts.push(SeenHost {
+                name: name.to_owned(),
+                report: serde_json::from_str(&row.get::<String>(1)?)?,
+                seen_s: seen_s.max(0.0),
+                is_silent,
+            });
+        }
+        Ok(hosts)
     }
 
     /// The running jobs of all hosts.

@@ -1,13 +1,31 @@
-//! Hosts that have joined the server, and the leases of their tokens.
+//! Hosts that have joined the server, servers that share its database, and the leases of tokens.
 
 use super::{Lease, Store, error::Result, sql::values};
 use crate::jobs::{HostReport, store::StoreError};
 use std::time::Duration;
 
-/// Time after its last report for which a host is listed.
+/// Time after its last report for which a host is listed. A report from the future is old too: the clock was set back after it.
 pub(super) const LISTED: Duration = Duration::from_secs(60);
 
+/// Begins the names of servers in the table of hosts. No name of a host has a space.
+pub(super) const SERVER: &str = "server ";
+
 impl Store {
+    /// Records what this server can run itself, for the others that share its database.
+    pub(crate) fn server_seen(&self, name: &str, report: &HostReport) -> Result<()> {
+        self.host_seen(&format!("{SERVER}{name}"), "", report)
+            .map(drop)
+    }
+
+    /// Removes the record of a server that stops.
+    pub(crate) fn server_left(&self, name: &str) -> Result<()> {
+        self.change(|tx, _| {
+            let name = format!("{SERVER}{name}");
+            tx.execute("delete from hosts where name = ?1", values![name])
+                .map(drop)
+        })
+    }
+
     /// Records what a host can run. Returns false if a host with another token has this name.
     pub(crate) fn host_seen(&self, name: &str, token: &str, report: &HostReport) -> Result<bool> {
         let report = serde_json::to_string(report)?;
@@ -18,7 +36,7 @@ impl Store {
                     "insert into hosts (name, token, capabilities, seen_at) values (?1, ?2, ?3, {now})
                      on conflict (name) do update
                      set token = excluded.token, capabilities = excluded.capabilities, seen_at = excluded.seen_at
-                     where hosts.token = excluded.token or hosts.seen_at < {now} - ?4"
+                     where hosts.token = excluded.token or abs({now} - hosts.seen_at) > ?4"
                 ),
                 values![name, token, report, LISTED.as_secs_f64()],
             )?;
@@ -28,12 +46,22 @@ impl Store {
 
     /// What the hosts can run that have reported recently, by name.
     pub(crate) fn hosts(&self) -> Result<Vec<HostReport>> {
+        self.reports("name not like ?2 || '%'", SERVER)
+    }
+
+    /// What the other servers can run themselves that have reported recently. `own` is the name of this one.
+    pub(crate) fn other_servers(&self, own: &str) -> Result<Vec<HostReport>> {
+        let own = format!("{SERVER}{own}");
+        self.reports(&format!("name like '{SERVER}%' and name <> ?2"), &own)
+    }
+
+    fn reports(&self, condition: &str, name: &str) -> Result<Vec<HostReport>> {
         let rows = self.read(|tx| {
             let query = format!(
-                "select capabilities from hosts where seen_at > {} - ?1 order by name",
+                "select capabilities from hosts where abs({} - seen_at) < ?1 and {condition} order by name",
                 tx.dialect().now
             );
-            tx.query(&query, values![LISTED.as_secs_f64()])
+            tx.query(&query, values![LISTED.as_secs_f64(), name])
         })?;
         rows.iter()
             .map(|row| Ok(serde_json::from_str(&row.get::<String>(0)?)?))

@@ -10,6 +10,17 @@ use crate::jobs::store::StoreError;
 use hipward_protocol::EventBody;
 use std::time::Duration;
 
+/// The leases of running jobs at a time of the database's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeaseStates {
+    /// The time, seconds since 1970.
+    pub(crate) now: f64,
+    /// The number of leases that have expired.
+    pub(crate) expired: usize,
+    /// The number of leases that are valid for longer than a renewal makes them.
+    pub(crate) too_long: usize,
+}
+
 impl Store {
     /// Whether other servers can use the database at the same time. Leases then expire.
     pub(crate) fn is_shared(&self) -> bool {
@@ -64,14 +75,35 @@ impl Store {
         })
     }
 
-    /// The number of running jobs whose lease has expired.
-    pub(crate) fn expired(&self) -> Result<usize> {
+    /// The leases of running jobs, by the database's clock.
+    pub(crate) fn inspect_leases(&self) -> Result<LeaseStates> {
         self.read(|tx| {
+            let now = tx.dialect().now;
             let count = format!(
-                "select count(*) from jobs where state = 'running' and lease_until < {}",
-                tx.dialect().now
+                "select {now}, coalesce(sum(case when lease_until < {now} then 1 else 0 end), 0),
+                     coalesce(sum(case when lease_until > {now} + ?1 then 1 else 0 end), 0)
+                 from jobs where state = 'running'"
             );
-            tx.one(&count, &[])
+            let row = tx.first(&count, values![self.lease_time().as_secs_f64()])?;
+            let row = row.ok_or(StoreError::UnexpectedValue)?;
+            Ok(LeaseStates {
+                now: row.get(0)?,
+                expired: row.get(1)?,
+                too_long: row.get(2)?,
+            })
+        })
+    }
+
+    /// Shortens the leases that are valid for longer than a renewal makes them, because the database's clock was set back. Those of
+    /// lost hosts would otherwise be valid until the clock has the old time again.
+    pub(crate) fn shorten_leases(&self) -> Result<()> {
+        self.change(|tx, _| {
+            let now = tx.dialect().now;
+            let shorten = format!(
+                "update jobs set lease_until = {now} + ?1 where state = 'running' and lease_until > {now} + ?1"
+            );
+            tx.execute(&shorten, values![self.lease_time().as_secs_f64()])
+                .map(drop)
         })
     }
 

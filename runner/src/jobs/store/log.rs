@@ -18,6 +18,10 @@ use time::{
 /// Number of server crashes during a job's code after which the job is assumed to be the cause and fails.
 const MAX_CRASHES: u32 = 2;
 
+/// Maximum number of jobs that are counted one by one. Counting a longer queue for each submission would take longer than the rest
+/// of it.
+pub(super) const COUNTED: usize = 10_000;
+
 /// The events that one transaction adds.
 #[derive(Default)]
 pub(super) struct Log {
@@ -142,14 +146,25 @@ impl Log {
     }
 }
 
-/// The number of queued jobs ahead of a job. Only jobs that may run on the same device count.
+/// The number of queued jobs ahead of a job, counted up to [`COUNTED`]. Only jobs that may run on the same device count.
 pub(super) fn position(tx: &dyn Sql, job: &str) -> Result<usize> {
-    tx.one(
-        "select count(*) from jobs ahead, jobs waiting
-         where waiting.id = ?1 and ahead.state = 'queued'
-           and (ahead.rank, ahead.turn, ahead.number) < (waiting.rank, waiting.turn, waiting.number)
-           and (ahead.device is null or waiting.device is null or ahead.device = waiting.device)",
+    let place = tx.first(
+        "select rank, turn, number, device from jobs where id = ?1",
         values![job],
+    )?;
+    let Some(place) = place else {
+        return Ok(0);
+    };
+    let (rank, turn, number): (i64, i64, i64) = (place.get(0)?, place.get(1)?, place.get(2)?);
+    let device: Option<String> = place.get(3)?;
+    // In the order of the index, so that the count ends at the limit.
+    tx.one(
+        "select count(*) from (
+             select 1 from jobs where state = 'queued' and (rank, turn, number) < (?1, ?2, ?3)
+                 and (device is null or cast(?4 as text) is null or device = ?4)
+             order by rank, turn, number limit ?5
+         ) ahead",
+        values![rank, turn, number, device, COUNTED],
     )
 }
 

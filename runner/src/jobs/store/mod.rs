@@ -20,11 +20,13 @@ mod tests;
 mod tokens;
 mod turns;
 mod usage;
+mod waiting_count;
 
 pub(crate) use approval::{ApprovalOutcome, Pending};
 pub(crate) use deliveries::Delivery;
 pub(crate) use error::StoreError;
 pub(crate) use fleet::RunningJob;
+pub(crate) use leases::LeaseStates;
 pub(crate) use listing::JobFilter;
 pub(crate) use removal::{RemoveOutcome, Retention};
 pub(crate) use sqlite::{back_up, lock_data_folder, restore};
@@ -36,11 +38,13 @@ use self::{
     queries::{parse_name, running_jobs, summary},
     signals::Signals,
     sql::{Database, Sql, Value, values},
+    waiting_count::WaitingCount,
 };
 use super::{
     host_facts::{vendor_name, version_with_dot},
     lease_messages::FreeDevice,
     random_id,
+    work_source::LEASE_TIME,
 };
 #[cfg(test)]
 use hipward_protocol::Device;
@@ -70,6 +74,10 @@ struct Inner {
     webhooks: OnceLock<Arc<[String]>>,
     /// Maximum number of running jobs of one token, other than the operator's.
     running_limit: OnceLock<usize>,
+    /// The numbers of waiting jobs, where the limit is high.
+    waiting: WaitingCount,
+    /// The time for which a lease is valid after its renewal, if it is not [`LEASE_TIME`].
+    lease_time: OnceLock<Duration>,
 }
 
 /// Maximum numbers of queued jobs.
@@ -176,6 +184,8 @@ impl Store {
             counters: Mutex::default(),
             webhooks: OnceLock::new(),
             running_limit: OnceLock::new(),
+            lease_time: OnceLock::new(),
+            waiting: WaitingCount::default(),
         }))
     }
 
@@ -223,17 +233,21 @@ impl Store {
                 JobState::Queued
             };
             let state = log::stored_name(&state)?;
-            let waiting: usize = tx.one(
-                "select count(*) from jobs where state = ?1",
-                values![&state],
-            )?;
+            let waiting = if limits.total > log::COUNTED {
+                self.0.waiting.about(tx, &state)?
+            } else {
+                tx.one(
+                    "select count(*) from (select 1 from jobs where state = ?1 limit ?2) waiting",
+                    values![&state, limits.total],
+                )?
+            };
             if waiting >= limits.total {
                 return Err(StoreError::QueueFull { waiting });
             }
             if let Some(owner) = &job.owner {
                 let waiting: usize = tx.one(
-                    "select count(*) from jobs where state = ?1 and owner = ?2",
-                    values![&state, owner],
+                    "select count(*) from (select 1 from jobs where state = ?1 and owner = ?2 limit ?3) waiting",
+                    values![&state, owner, limits.per_owner],
                 )?;
                 if waiting >= limits.per_owner {
                     return Err(StoreError::OwnerQueueFull { waiting });
@@ -345,6 +359,16 @@ impl Store {
     /// Limits the number of running jobs of one token, other than the operator's. The first call has effect.
     pub(crate) fn limit_running(&self, limit: usize) {
         let _ = self.0.running_limit.set(limit);
+    }
+
+    /// Sets the time for which a lease is valid after its renewal, where leases expire. The first call has effect.
+    pub(crate) fn set_lease_time(&self, valid: Duration) {
+        let _ = self.0.lease_time.set(valid);
+    }
+
+    /// The time for which a lease is valid after its renewal, where leases expire.
+    pub(crate) fn lease_time(&self) -> Duration {
+        self.0.lease_time.get().copied().unwrap_or(LEASE_TIME)
     }
 
     /// The condition of a job that can be leased to a device, with its parameters. `host_facts::meets` has the same rule.

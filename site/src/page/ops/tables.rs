@@ -49,7 +49,7 @@ const SWEEP: [Column; 7] = [
     ("Their error, of the result’s size", "fp8_error", as_it_is),
 ];
 
-const MACHINE_CODE: [Column; 12] = [
+const MACHINE_CODE: [Column; 14] = [
     ("Backend", "tier", as_it_is),
     ("Kernel", "kernel", as_it_is),
     ("Shape", "shape", as_it_is),
@@ -59,8 +59,10 @@ const MACHINE_CODE: [Column; 12] = [
     ("VGPRs", "vgprs", as_it_is),
     ("LDS, bytes", "lds_bytes", as_it_is),
     ("Spills", "spills", as_it_is),
-    ("Waves per SIMD", "occupancy", as_it_is),
-    ("At least wanted", "occupancy_floor", as_it_is),
+    ("Workgroups per CU", "workgroups", as_it_is),
+    ("Limited by", "limited_by", as_it_is),
+    ("Waves per CU", "waves", as_it_is),
+    ("At least wanted", "waves_floor", as_it_is),
     ("16-byte loads", "loads_16", as_it_is),
 ];
 

@@ -9,6 +9,7 @@ pub mod cuda_header;
 pub mod cuda_unsupported;
 pub mod dynamic_parallelism;
 pub mod fp8_format;
+pub mod half_atomic;
 pub mod inline_ptx;
 pub mod kernel_launch;
 pub mod lane_mask;
@@ -33,6 +34,7 @@ rules! {
     cuda_arch,
     launch_bounds,
     block_lanes,
+    half_atomic,
     shared_memory,
     texture,
     dynamic_parallelism,

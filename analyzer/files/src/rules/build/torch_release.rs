@@ -3,6 +3,7 @@
 use crate::checker::FileChecker;
 use crate::facts::{Installer, Requirement, contains, names_rocm};
 use crate::rules::helpers::releases;
+use crate::rules::helpers::specifiers::{Release, newest as newest_allowed};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity, Version};
 
@@ -10,7 +11,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds requirements and `pip install` commands that limit `torch` to releases before the target's, without the
-    /// index of a ROCm build, and `RUN pip install torch` in an image that does not contain PyTorch.
+    /// index of a ROCm build, and `RUN pip install torch` in an image that does not contain PyTorch. In a lock file of
+    /// uv, Poetry or PDM, finds PyPI's `torch` of any release.
     ///
     /// ## Why on ROCm
     ///
@@ -82,11 +84,15 @@ fn check(cx: &FileChecker<'_>) {
     });
     for requirement in cx.facts.requirements.iter().filter(|found| {
         !found.guarded
-            && found.installer == Installer::Pip
+            && found.installer != Installer::Conda
             && found.normalized() == "torch"
             && !is_for_another_system(cx, found)
     }) {
-        match newest(requirement) {
+        let newest = newest_allowed(requirement.specifier.as_str());
+        match newest.map(Release::minor) {
+            Some(newest) if requirement.installer == Installer::Lock => {
+                report_locked(cx, requirement, newest);
+            }
             Some(newest) if newest < cx.target.torch => report_old(cx, requirement, newest),
             // An image without PyTorch gets PyPI's wheel.
             _ if cx.language == Language::Dockerfile
@@ -119,14 +125,29 @@ fn is_for_another_system(cx: &FileChecker<'_>, requirement: &Requirement<'_>) ->
     contains(marker, "darwin") || contains(marker, "win32") || contains(marker, "windows")
 }
 
-fn report_old(cx: &FileChecker<'_>, requirement: &Requirement<'_>, newest: Version) {
-    let built = match releases::rocm_of_torch(newest) {
+fn report_locked(cx: &FileChecker<'_>, requirement: &Requirement<'_>, release: Version) {
+    let message = format!(
+        "The lock file installs PyPI's torch {release}, which is built for CUDA and finds no AMD GPU{}.",
+        builds(release)
+    );
+    let fix = RawFix::display_only("Name an index of ROCm builds for torch, and lock again");
+    let range = requirement.whole.range();
+    cx.report(&RULE, Severity::Warning, range, message, fix);
+}
+
+/// `; its ROCm build is in the index rocm7.2`
+fn builds(release: Version) -> String {
+    match releases::rocm_of_torch(release) {
         Some(rocm) => format!("; its ROCm build is in the index rocm{rocm}"),
-        None if newest < releases::FIRST_TORCH => {
+        None if release < releases::FIRST_TORCH => {
             "; PyTorch's indexes have no build of it for ROCm 6 or later".to_owned()
         }
         None => String::new(),
-    };
+    }
+}
+
+fn report_old(cx: &FileChecker<'_>, requirement: &Requirement<'_>, newest: Version) {
+    let built = builds(newest);
     let message = format!(
         "PyPI's torch {newest} is built for CUDA, and pip installs it over a ROCm build of another release{built}."
     );
@@ -141,35 +162,4 @@ fn report_old(cx: &FileChecker<'_>, requirement: &Requirement<'_>, newest: Versi
         message,
         fix,
     );
-}
-
-/// The newest release, major and minor, that the specifier allows, if it has an upper limit: `==2.3.0`, `~=2.3.1`,
-/// `>=2.0,<2.5`. None for a local version, which names its build, and for a URL.
-fn newest(requirement: &Requirement<'_>) -> Option<Version> {
-    let specifier = requirement
-        .specifier
-        .as_str()
-        .trim_matches(['(', ')', '"', '\'']);
-    if specifier.contains(['+', '@', '/', '$', '{']) {
-        return None;
-    }
-    let limits = specifier.split(',').filter_map(|clause| {
-        let clause = clause.trim();
-        let digits = clause.find(|c: char| c.is_ascii_digit())?;
-        let (sign, version) = clause.split_at(digits);
-        let version = version.split(['*', ' ', ';']).next()?.trim_end_matches('.');
-        let mut parts = version.split('.').map(str::parse::<u16>);
-        let (major, minor) = (parts.next()?.ok()?, parts.next().unwrap_or(Ok(0)).ok()?);
-        let has_patch = parts.next().is_some_and(|patch| patch != Ok(0));
-        let exact = Version::new(major, minor);
-        match sign.trim() {
-            "==" | "===" | "<=" => Some(exact),
-            // `~=2.3.1` allows 2.3.x; `~=2.3` allows every 2.x.
-            "~=" if version.split('.').count() > 2 => Some(exact),
-            "<" if has_patch => Some(exact),
-            "<" if minor > 0 => Some(Version::new(major, minor - 1)),
-            _ => None,
-        }
-    });
-    limits.min()
 }

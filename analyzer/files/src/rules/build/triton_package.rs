@@ -2,6 +2,8 @@
 
 use crate::checker::FileChecker;
 use crate::facts::Installer;
+use crate::rules::helpers::releases;
+use crate::rules::helpers::specifiers::newest;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Severity, Version};
 
@@ -67,15 +69,21 @@ fn check(cx: &FileChecker<'_>) {
         let range = requirement.name.range();
         match requirement.normalized().as_str() {
             // An unpinned requirement may match PyTorch's version; a pinned one matches only by chance.
-            "triton" if requirement.specifier.as_str().starts_with("==") => cx.report(
-                &RULE,
-                Severity::Warning,
-                range,
-                format!(
-                    "PyTorch's ROCm wheels install Triton as {own}; pip puts this one into the same folder, over it."
-                ),
-                RawFix::display_only("Let PyTorch select the version"),
-            ),
+            "triton" if requirement.specifier.as_str().starts_with("==") => {
+                let release = newest(requirement.specifier.as_str());
+                let obstacle = release
+                    .and_then(|release| releases::obstacle("triton", release, cx.target))
+                    .map_or_else(String::new, |obstacle| format!(" {obstacle}"));
+                cx.report(
+                    &RULE,
+                    Severity::Warning,
+                    range,
+                    format!(
+                        "PyTorch's ROCm wheels install Triton as {own}; pip puts this one into the same folder, over it.{obstacle}"
+                    ),
+                    RawFix::display_only("Let PyTorch select the version"),
+                );
+            }
             "pytorch-triton-rocm" if renamed => cx.report(
                 &RULE,
                 Severity::Warning,

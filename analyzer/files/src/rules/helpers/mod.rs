@@ -2,5 +2,6 @@
 
 pub(crate) mod packages;
 pub(crate) mod releases;
+pub(crate) mod specifiers;
 pub(crate) mod variables;
 pub(crate) mod wheels;

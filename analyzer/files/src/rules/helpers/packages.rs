@@ -3,6 +3,8 @@
 
 use crate::checker::FileChecker;
 use crate::facts::{Installer, Requirement, names_rocm};
+use crate::rules::helpers::releases;
+use crate::rules::helpers::specifiers::{self, Release};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{Language, Severity, Version};
@@ -374,11 +376,18 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         .facts
         .requirements
         .iter()
-        .filter(|found| !found.guarded && found.installer == Installer::Pip)
+        .filter(|found| !found.guarded && found.installer != Installer::Conda)
     {
         let name = requirement.normalized();
         let known = PACKAGES.iter().find(|package| matches(package.name, &name));
-        if let Some(package) = known.filter(|package| !is_fine(package, requirement)) {
+        let newest = specifiers::newest(requirement.specifier.as_str());
+        let obstacle = newest.and_then(|newest| releases::obstacle(&name, newest, cx.target));
+        let is_locked = requirement.installer == Installer::Lock;
+        let known = known.filter(|package| {
+            // A lock file also lists what other packages require.
+            obstacle.is_some() || !is_locked && !is_fine(package, newest)
+        });
+        if let Some(package) = known {
             if package.owner == of.name
                 && (package.severity == Severity::Error || !only_errors)
                 && !is_built_here(cx, package, requirement)
@@ -387,7 +396,7 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
                     of,
                     package.severity,
                     requirement.name.range(),
-                    package.message,
+                    message(package, newest, obstacle),
                     fix(cx, package, requirement),
                 );
             }
@@ -415,17 +424,20 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// `bitsandbytes>=0.49`, or no version at all: pip installs the newest.
-fn is_fine(package: &Package, requirement: &Requirement<'_>) -> bool {
-    let Some(from) = package.fine_from else {
-        return false;
-    };
-    let specifier = requirement.specifier.as_str();
-    let pin = ["==", "<=", "~=", "<"].iter().find_map(|sign| {
-        let (_, version) = specifier.split_once(sign)?;
-        let version = version.trim_start_matches('=').split(',').next()?.trim();
-        Version::try_from(version.to_owned()).ok()
-    });
-    pin.is_none_or(|pin| pin >= from)
+fn is_fine(package: &Package, newest: Option<Release>) -> bool {
+    package
+        .fine_from
+        .is_some_and(|from| newest.is_none_or(|newest| newest.minor() >= from))
+}
+
+/// What is wrong with every release of the package, and with this one.
+fn message(package: &Package, newest: Option<Release>, obstacle: Option<String>) -> String {
+    match obstacle {
+        // The package's message is about the releases before `fine_from`.
+        Some(obstacle) if is_fine(package, newest) => obstacle,
+        Some(obstacle) if package.fine_from.is_none() => format!("{} {obstacle}", package.message),
+        _ => package.message.to_owned(),
+    }
 }
 
 /// `pip install flash-attn --no-build-isolation` in an image for ROCm: the recommended command.

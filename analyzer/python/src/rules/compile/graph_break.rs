@@ -1,7 +1,9 @@
-//! HW506: calls that break the graph in compiled code.
+//! HW506: code that breaks the graph in compiled code.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, function_around, receiver, values};
+use crate::rules::helpers::calls::{
+    arguments, called, function_around, has_text, receiver, values,
+};
 use crate::rules::helpers::modules::{is_compiled, is_guarded_off, is_tensor};
 use crate::syntax::{Field, Kind, Node};
 
@@ -10,13 +12,15 @@ declare_rule! {
     ///
     /// Finds calls that Dynamo can't trace, in functions that the source compiles: `print`, `open`, `input`,
     /// `breakpoint`, `eval`, `exec`, `globals`, loggers, `warnings.warn`, clocks, `torch.manual_seed`, `torch.save`,
-    /// `gc.collect`, and some more.
+    /// `gc.collect`, and some more. Also finds results whose shape depends on values: `x[x > 0]`, `torch.nonzero`,
+    /// `masked_select`, `torch.unique`.
     ///
     /// ## Why on ROCm
     ///
-    /// Each call splits the compiled graph in two: operations are not fused across the break, Python runs in between,
+    /// Each of them splits the compiled graph in two: operations are not fused across the break, Python runs in between,
     /// and a HIP graph can't span it. With `fullgraph=True` it is an error. The list contains the calls that PyTorch
-    /// 2.15 rejects with `fullgraph=True`. A call that only runs during set-up of the model costs nothing later.
+    /// 2.15 rejects with `fullgraph=True`. A call that only runs during set-up of the model costs nothing later. With
+    /// `fullgraph=True` or `capture_dynamic_output_shape_ops` selections stay in the graph.
     ///
     /// ## Example
     ///
@@ -41,26 +45,26 @@ declare_rule! {
     ///     return x + 1
     /// ```
     ///
-    /// To keep the call in eager mode, put it behind `if not torch.compiler.is_compiling():`. `TORCH_LOGS=graph_breaks`
+    /// To keep a call in eager mode, put it behind `if not torch.compiler.is_compiling():`. `TORCH_LOGS=graph_breaks`
     /// lists every break with its reason. `torch._dynamo.config.reorderable_logging_functions` moves a `print` to the
     /// end of the graph.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the call has an effect, and the author has to decide whether it is still needed.
+    /// Display-only: a call has an effect, and the author has to decide whether it is still needed.
     ///
     /// ## References
     ///
     /// * [Dealing with graph breaks](https://docs.pytorch.org/docs/stable/compile/programming_model.graph_breaks_index.html)
     /// * [torch.compiler.is_compiling](https://docs.pytorch.org/docs/stable/generated/torch.compiler.is_compiling.html)
     "HW506" "graph-break" {
-        title: "A call that breaks the compiled graph",
+        title: "Code that breaks the compiled graph",
         family: Compile,
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
         lesson: Some("optimize/graph-breaks"),
-        visit: [Call],
+        visit: [Call, Subscript],
     }
 }
 
@@ -104,20 +108,89 @@ const FUNCTIONS: &[&str] = &[
 
 const LOG_METHODS: &[&str] = &["debug", "info", "warning", "error", "exception", "critical"];
 
-fn check(cx: &PythonChecker<'_>, call: Node) {
-    if !breaks(cx, call) {
+/// Functions and methods whose result has as many elements as a condition has true ones.
+const SELECTIONS: &[&str] = &["nonzero", "masked_select", "argwhere", "unique"];
+
+/// Functions and methods that return a boolean tensor.
+const TESTS: &[&str] = &[
+    "isnan", "isinf", "isfinite", "gt", "ge", "lt", "le", "eq", "ne",
+];
+
+fn check(cx: &PythonChecker<'_>, node: Node) {
+    let selects = match cx.tree().kind(node) {
+        Kind::Subscript => is_indexed_by_mask(cx, node),
+        _ => is_selection(cx, node),
+    } && !has_text(cx, "fullgraph=True")
+        && !has_text(cx, "capture_dynamic_output_shape_ops");
+    if !selects && !breaks(cx, node) {
         return;
     }
-    let is_traced = function_around(cx, call).is_some_and(|function| is_compiled(cx, function));
-    if !is_traced || is_guarded_off(cx, call) {
+    let is_traced = function_around(cx, node).is_some_and(|function| is_compiled(cx, function));
+    if !is_traced || is_guarded_off(cx, node) {
         return;
     }
-    let message = format!(
-        "torch.compile can't trace {}(): the graph is split here.",
-        called(cx, call)
-    );
-    let title = "Remove it, or run it only if not torch.compiler.is_compiling()";
-    cx.report(&RULE, call, message, RawFix::display_only(title));
+    let (message, title) = if selects {
+        let message = "The shape of this result depends on values: torch.compile splits the graph here, and the host waits for the GPU.";
+        (message.to_owned(), "Keep the shape with torch.where")
+    } else {
+        let message = format!(
+            "torch.compile can't trace {}(): the graph is split here.",
+            called(cx, node)
+        );
+        let title = "Remove it, or run it only if not torch.compiler.is_compiling()";
+        (message, title)
+    };
+    cx.report(&RULE, node, message, RawFix::display_only(title));
+}
+
+/// `torch.nonzero(x)`, `x.masked_select(mask)`, `torch.where(condition)`.
+fn is_selection(cx: &PythonChecker<'_>, call: Node) -> bool {
+    let name = called(cx, call);
+    if name == "where" {
+        return arguments(cx, call).len() == 1
+            && cx.callee(call).is_some_and(|name| name.is("torch.where"));
+    }
+    SELECTIONS.contains(&name)
+        && match cx.callee(call) {
+            Some(path) => path.root() == "torch" && path.parts().len() == 2,
+            None => receiver(cx, call).is_some_and(|object| is_tensor(cx, object)),
+        }
+}
+
+/// `x[x > 0]`, where it is read.
+fn is_indexed_by_mask(cx: &PythonChecker<'_>, subscript: Node) -> bool {
+    let tree = cx.tree();
+    let is_assigned = tree.field(subscript) == Field::Left
+        && tree
+            .parent(subscript)
+            .is_some_and(|parent| tree.kind(parent) == Kind::Assignment);
+    !is_assigned
+        && tree
+            .child(subscript, Field::Subscript)
+            .is_some_and(|index| is_mask(cx, cx.semantics.expression(index), 4))
+}
+
+/// A boolean tensor: a comparison or a test of a tensor, and `~`, `&` and `|` of these.
+fn is_mask(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let tree = cx.tree();
+    let node = tree.unparenthesized(node);
+    let child = |field| {
+        tree.child(node, field)
+            .is_some_and(|child| is_mask(cx, cx.semantics.expression(child), depth))
+    };
+    match tree.kind(node) {
+        Kind::ComparisonOperator => {
+            let parts: Vec<_> = tree.parts(node).collect();
+            matches!(parts[..], [left, operator, _] if compares(tree.kind(operator)) && is_tensor(cx, left))
+        }
+        Kind::Call => TESTS.contains(&called(cx, node)) && is_tensor(cx, node),
+        Kind::BinaryOperator => child(Field::Left) && child(Field::Right),
+        Kind::UnaryOperator => child(Field::Argument),
+        _ => false,
+    }
 }
 
 fn breaks(cx: &PythonChecker<'_>, call: Node) -> bool {
@@ -145,4 +218,9 @@ fn breaks(cx: &PythonChecker<'_>, call: Node) -> bool {
             .map(|logger| cx.semantics.expression(logger))
             .and_then(|made| cx.callee(made))
             .is_some_and(|made| made.is("logging.getLogger"))
+}
+
+/// `in` and `is` compare objects, not elements.
+fn compares(operator: Kind) -> bool {
+    operator.is_ordering() || matches!(operator, Kind::Equal | Kind::NotEqual)
 }

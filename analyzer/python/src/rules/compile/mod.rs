@@ -5,6 +5,7 @@ pub mod graph_break;
 pub mod host_tensor_in_forward;
 pub mod inductor_option;
 pub mod recompile_limit;
+pub mod shape_loop;
 pub mod sync_in_forward;
 pub mod while_in_forward;
 
@@ -16,4 +17,5 @@ rules! {
     sync_in_forward,
     graph_break,
     inductor_option,
+    shape_loop,
 }

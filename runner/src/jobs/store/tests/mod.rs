@@ -67,6 +67,7 @@ suite! {
     ended_job_is_delivered_until_it_is_confirmed,
     repeated_appends_are_stored_once,
     lease_that_is_not_renewed_expires,
+    long_queue_is_limited_and_positions_are_counted_up_to_a_bound,
     renewal_of_a_lease_that_has_ended_is_refused,
     lease_of_a_host_belongs_to_its_token,
     null_characters_are_accepted,
@@ -778,13 +779,16 @@ fn lease_that_is_not_renewed_expires(server: &dyn Server) {
     let hour = Some(Duration::from_secs(3600));
     store.renew(&renewed, hour).expect("is current");
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(store.expired().expect("readable"), 1);
+    let leases = store.inspect_leases().expect("readable");
+    assert_eq!((leases.expired, leases.too_long), (1, 1));
     assert_eq!(store.running().expect("readable"), [own.job]);
     assert_eq!(
         store.end_expired("it stopped").expect("works"),
         [lost.job.as_str()]
     );
-    assert_eq!(store.expired().expect("readable"), 0);
+    store.shorten_leases().expect("works");
+    let leases = store.inspect_leases().expect("readable");
+    assert_eq!((leases.expired, leases.too_long), (0, 0));
     assert_eq!(
         view(&store, &ids[2]).requeue_reason.as_deref(),
         Some("it stopped")
@@ -793,6 +797,25 @@ fn lease_that_is_not_renewed_expires(server: &dyn Server) {
     assert!(matches!(late, Err(StoreError::Fenced)), "{late:?}");
     let again = lease(hour);
     assert_eq!((again.job, again.attempt), (lost.job, 2));
+}
+
+fn long_queue_is_limited_and_positions_are_counted_up_to_a_bound(server: &dyn Server) {
+    let store = server.open();
+    let first = store.submit(&job(), 10).expect("queued");
+    execute(
+        &store,
+        "insert into jobs (id, code, code_sha256, variants, state, created_at, turn)
+         with recursive numbers (n) as (select 2 union all select n + 1 from numbers where n < 10003)
+         select 'job' || n, '', '', '[]', 'queued', '', n from numbers",
+    );
+    let limit = 10_004;
+    let last = store.submit(&job(), limit).expect("queued");
+    assert_eq!((first.position, last.position), (Some(0), Some(10_000)));
+    let full = store.submit(&job(), limit);
+    assert!(
+        matches!(full, Err(StoreError::QueueFull { waiting }) if waiting == limit),
+        "{full:?}"
+    );
 }
 
 fn renewal_of_a_lease_that_has_ended_is_refused(server: &dyn Server) {

@@ -1,4 +1,4 @@
-//! A rendered page with its entity tag and its compressed forms.
+//! The body of a response that is the same for all clients, with its entity tag and its compressed forms.
 
 use super::content_coding::Coding;
 use axum::body::Bytes;
@@ -12,22 +12,27 @@ use std::{
 
 /// Of 11. Higher qualities take tens of milliseconds for a long page.
 const BROTLI_QUALITY: u32 = 9;
+/// The quality of [`StoredBody::minimize`].
+const SMALLEST_QUALITY: u32 = 11;
 
-/// A page as it is sent. Each compressed form is made when it is first requested.
+/// A body as it is sent. Each compressed form is made when it is first requested.
 #[derive(Debug)]
-pub(crate) struct RenderedPage {
-    html: Bytes,
+pub(crate) struct StoredBody {
+    plain: Bytes,
     tag: String,
     brotli: OnceLock<Bytes>,
+    /// Takes the place of `brotli` once it was made.
+    smallest: OnceLock<Bytes>,
     gzip: OnceLock<Bytes>,
 }
 
-impl RenderedPage {
-    pub(super) fn new(html: String) -> Self {
-        RenderedPage {
-            tag: weak_tag(html.as_bytes()),
-            html: Bytes::from(html),
+impl StoredBody {
+    pub(super) fn new(text: String) -> Self {
+        StoredBody {
+            tag: weak_tag(text.as_bytes()),
+            plain: Bytes::from(text),
             brotli: OnceLock::new(),
+            smallest: OnceLock::new(),
             gzip: OnceLock::new(),
         }
     }
@@ -37,10 +42,10 @@ impl RenderedPage {
         &self.tag
     }
 
-    /// The body in a content coding, or as it is. None if this form is yet to be made by [`RenderedPage::compress`].
+    /// The body in a content coding, or as it is. None if this form is yet to be made by [`StoredBody::compress`].
     pub(crate) fn body(&self, coding: Option<Coding>) -> Option<Bytes> {
         match coding {
-            None => Some(self.html.clone()),
+            None => Some(self.plain.clone()),
             Some(coding) => self.form(coding).get().cloned(),
         }
     }
@@ -48,20 +53,31 @@ impl RenderedPage {
     /// The body in a content coding, or as it is. Blocks for some milliseconds if it is compressed for the first time.
     pub(crate) fn compress(&self, coding: Option<Coding>) -> io::Result<Bytes> {
         let Some(coding) = coding else {
-            return Ok(self.html.clone());
+            return Ok(self.plain.clone());
         };
         if let Some(known) = self.form(coding).get() {
             return Ok(known.clone());
         }
         let compressed = match coding {
-            Coding::Brotli => brotli(&self.html)?,
-            Coding::Gzip => gzip(&self.html)?,
+            Coding::Brotli => brotli(&self.plain, BROTLI_QUALITY)?,
+            Coding::Gzip => gzip(&self.plain)?,
         };
         Ok(self.form(coding).get_or_init(|| compressed.into()).clone())
     }
 
+    /// Makes the smallest brotli form, which takes its place from then on. Blocks for about a second for the search index, so
+    /// no response waits for it.
+    pub(crate) fn minimize(&self) -> io::Result<()> {
+        if self.smallest.get().is_none() {
+            let compressed = brotli(&self.plain, SMALLEST_QUALITY)?;
+            self.smallest.get_or_init(|| compressed.into());
+        }
+        Ok(())
+    }
+
     fn form(&self, coding: Coding) -> &OnceLock<Bytes> {
         match coding {
+            Coding::Brotli if self.smallest.get().is_some() => &self.smallest,
             Coding::Brotli => &self.brotli,
             Coding::Gzip => &self.gzip,
         }
@@ -74,14 +90,14 @@ pub(crate) fn weak_tag(body: &[u8]) -> String {
     format!("W/\"{}\"", HEXLOWER.encode(&Sha256::digest(body)[..16]))
 }
 
-fn brotli(html: &[u8]) -> io::Result<Vec<u8>> {
-    let mut writer = brotli::CompressorWriter::new(Vec::new(), 1 << 16, BROTLI_QUALITY, 22);
-    writer.write_all(html)?;
+fn brotli(plain: &[u8], quality: u32) -> io::Result<Vec<u8>> {
+    let mut writer = brotli::CompressorWriter::new(Vec::new(), 1 << 16, quality, 22);
+    writer.write_all(plain)?;
     Ok(writer.into_inner())
 }
 
-fn gzip(html: &[u8]) -> io::Result<Vec<u8>> {
+fn gzip(plain: &[u8]) -> io::Result<Vec<u8>> {
     let mut writer = GzEncoder::new(Vec::new(), Compression::best());
-    writer.write_all(html)?;
+    writer.write_all(plain)?;
     writer.finish()
 }

@@ -1,0 +1,133 @@
+"""Distribution of rows over the threads of HIP kernels that have a row in registers: RMSNorm, LayerNorm, softmax.
+
+The threads of one block, or of a cluster of blocks if the GPU has clusters, have a row in registers (`row.h`). The
+functions are pure, so that cross-compilation uses the same launches as a GPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hipward_kernels.gpu.arch import cluster_of
+from hipward_kernels.ops.hip_launch import VECTOR_BYTES
+from hipward_kernels.ops.launch import next_power_of_two
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROW_THREADS = 512
+"""Most threads of a row in a block: with more, no second block fits that could load while the first one computes."""
+
+BLOCK_THREADS = 128
+"""Fewest threads of a block, if a row needs fewer."""
+
+MOST_VECTORS = 16
+"""Most vectors of a thread, of all inputs: 64 registers, the most that 512 threads can have without spilling."""
+
+AMD_MOST_VECTORS = 8
+"""The same on AMD GPUs: with more, only one workgroup of 512 threads has its registers on a compute unit, and memory is
+idle while it reduces. Longer rows are left to the next tier, whose workgroups have a part of a row."""
+
+CLUSTERED_VECTORS = 4096
+"""Rows from this length on are shared by blocks of a cluster: each SM of an H200 then holds several rows."""
+
+SMALLEST_CLUSTER_ROW = 32
+"""Fewest threads of a row in a block of a cluster: a warp, since only NVIDIA GPUs have clusters."""
+
+BACKWARD_VECTORS = 2
+"""Most vectors of a thread in the backward of a norm. A vector of 16-bit numbers needs at least 20 registers: the row,
+its gradient, the weight, and the partial gradient of the weight in float32. With more vectors, only one workgroup of
+512 threads has its registers on a compute unit of an AMD GPU."""
+
+BLOCKS_PER_COMPUTE_UNIT = 4
+"""Blocks of AMD's backward: enough to hide the latency of memory, few enough for small partial gradients of the
+weight."""
+
+NVIDIA_BLOCKS, NVIDIA_CLUSTERED_BLOCKS = 2, 16
+"""The same for NVIDIA, if a row has one block, and if it has several. Measured on an H100."""
+
+NVIDIA_THREADS = 512
+"""Threads of these blocks on a multiprocessor, if a row has one block of few threads."""
+
+CLUSTERED_ROWS = 4
+"""Fewest rows of a cluster, so that the partial gradients of the weight stay smaller than the inputs."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Distribution of rows over threads."""
+
+    row_threads: int
+    """Threads per row in a block."""
+    rows: int
+    """Rows per block."""
+    cluster: int
+    """Blocks per row."""
+    vectors: int
+    """Vectors per thread."""
+    whole: bool
+    """Whether the vectors of the threads cover the row exactly."""
+
+    @property
+    def threads(self) -> int:
+        """Threads per block."""
+        return self.row_threads * self.rows
+
+    def macros(self) -> dict[str, int]:
+        """Macros of the kernels."""
+        return {
+            "ROW_THREADS": self.row_threads,
+            "ROWS": self.rows,
+            "CLUSTER": self.cluster,
+            "VECTORS": self.vectors,
+            "WHOLE": int(self.whole),
+        }
+
+
+def plan(
+    columns: int,
+    itemsize: int,
+    most_vectors: int,
+    cluster: int,
+    chosen: Mapping[str, int],
+    most_threads: int = ROW_THREADS,
+) -> Plan | None:
+    """The launch for rows of a length, or None if a thread would need more than `most_vectors` vectors.
+
+    A thread has two vectors, as long as there are enough threads. Values of `chosen`, from the tuned table, replace the
+    defaults.
+    """
+    vectors = -(-columns // (VECTOR_BYTES // itemsize))
+    cluster = chosen.get("cluster", cluster)
+    of_block = -(-vectors // cluster)
+    # The next lower power of two, so that few threads are idle for other lengths; more threads if the registers
+    # require.
+    below, room = (1 << of_block.bit_length() - 1) // 2, next_power_of_two(-(-of_block // most_vectors))
+    row_threads = chosen.get("row_threads", min(max(below, room), most_threads))
+    of_thread = -(-of_block // row_threads)
+    if of_thread > most_vectors or (cluster > 1 and row_threads < SMALLEST_CLUSTER_ROW):
+        return None
+    rows = chosen.get("rows", 1 if cluster > 1 else max(BLOCK_THREADS // row_threads, 1))
+    return Plan(row_threads, rows, cluster, of_thread, of_thread * row_threads * cluster == vectors)
+
+
+def most_vectors(arch: str, inputs: int) -> int:
+    """Most vectors of a thread and input."""
+    most = MOST_VECTORS // inputs
+    return most if arch.startswith("sm_") else min(most, AMD_MOST_VECTORS // inputs)
+
+
+def cluster_for(arch: str, columns: int, itemsize: int) -> int:
+    """Blocks that share a row of the forward."""
+    return cluster_of(arch) if columns * itemsize >= CLUSTERED_VECTORS * VECTOR_BYTES else 1
+
+
+def backward_teams(arch: str, found: Plan, rows: int, units: int) -> int:
+    """Blocks or clusters of the backward, each of which has its own partial gradient of the weight."""
+    per_unit = BLOCKS_PER_COMPUTE_UNIT
+    if arch.startswith("sm_"):
+        few = max(NVIDIA_BLOCKS, NVIDIA_THREADS // found.threads)
+        per_unit = few if found.cluster == 1 else NVIDIA_CLUSTERED_BLOCKS
+    of_rows = -(-rows // (found.rows if found.cluster == 1 else CLUSTERED_ROWS))
+    return min(of_rows, max(units * per_unit // found.cluster, 1))
