@@ -109,19 +109,17 @@ const FUNCTIONS: &[&str] = &[
 const LOG_METHODS: &[&str] = &["debug", "info", "warning", "error", "exception", "critical"];
 
 /// Functions and methods whose result has as many elements as a condition has true ones.
-const SELECTIONS: &[&str] = &["nonzero", "masked_select", "argwhere", "unique"];
+const SELECTIONS: &[&str] = &["nonzero", "masked_select", "unique"];
 
 /// Functions and methods that return a boolean tensor.
-const TESTS: &[&str] = &[
-    "isnan", "isinf", "isfinite", "gt", "ge", "lt", "le", "eq", "ne",
-];
+const TESTS: &[&str] = &["isnan", "isinf", "isfinite"];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     let selects = match cx.tree().kind(node) {
         Kind::Subscript => is_indexed_by_mask(cx, node),
         _ => is_selection(cx, node),
     } && !has_text(cx, "fullgraph=True")
-        && !has_text(cx, "capture_dynamic_output_shape_ops");
+        && !has_text(cx, "capture_dynamic_output");
     if !selects && !breaks(cx, node) {
         return;
     }
@@ -130,7 +128,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         return;
     }
     let (message, title) = if selects {
-        let message = "The shape of this result depends on values: torch.compile splits the graph here, and the host waits for the GPU.";
+        let message = "The shape depends on values, so the graph is split here.";
         (message.to_owned(), "Keep the shape with torch.where")
     } else {
         let message = format!(

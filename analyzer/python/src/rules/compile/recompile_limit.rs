@@ -83,7 +83,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     cx.report(
         &RULE,
         name,
-        "Since PyTorch 2.7 this is an alias; past the limit Dynamo runs the function eagerly, so look for the cause with TORCH_LOGS=recompiles.",
+        "An alias since PyTorch 2.7. Past the limit the function runs in eager mode; TORCH_LOGS=recompiles names the cause.",
         RawFix::safe_edits("Use the new name", vec![(tree.span(name), (*new).to_owned())]),
     );
 }

@@ -75,8 +75,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     cx.report(
         &RULE,
         iterated,
-        "torch.compile unrolls this loop, and compiles again for each new length.",
-        RawFix::display_only("Use an operator for the whole dimension, or compile the body only"),
+        "This loop is unrolled, and compiled again for each length.",
+        RawFix::display_only("Use an operator, or compile the body only"),
     );
 }
 
@@ -100,12 +100,10 @@ fn is_size(cx: &PythonChecker<'_>, node: Node) -> bool {
         Kind::Subscript => tree
             .child(node, Field::Value)
             .is_some_and(|shape| is_shape(cx, shape)),
-        Kind::Call => match called(cx, node) {
-            "size" => is_shape(cx, node),
-            "len" => values(cx, node).first().is_some_and(|x| is_tensor(cx, *x)),
-            _ => false,
-        },
-        _ => false,
+        Kind::Call if called(cx, node) == "len" => {
+            values(cx, node).first().is_some_and(|x| is_tensor(cx, *x))
+        }
+        _ => is_shape(cx, node),
     }
 }
 
