@@ -266,7 +266,7 @@ fn rules_are_listed_as_text_and_as_json() {
     let folder = folder(&[
         ("team/acme.toml", TEAM),
         ("ours/hipward.toml", "rules = \"../team\"\n"),
-        ("broken/hipward.toml", "rules = \"../none\"\n"),
+        ("broken/hipward.toml", "rules = 1\n"),
     ]);
     let ours = folder.path().join("ours");
     let (code, text, errors) = run("rules", &ours, &[]);

@@ -187,7 +187,7 @@ fn cases() -> Vec<Case> {
                 "import sys\n        frame = sys._getframe()\n        \
                  while frame and frame.f_code.co_name != '_turn':\n            frame = frame.f_back\n        \
                  self.turns = getattr(self, 'turns', 0) + (frame is not None)\n        \
-                 return torch.relu(x) * self.width if self.turns < 150 else x[:0].new_zeros(()).expand(64, 64)",
+                 return torch.relu(x) * self.width if self.turns < 8 else x[:0].new_zeros(()).expand(64, 64)",
             ),
             fails_with: None,
             message: "in a timed call",
