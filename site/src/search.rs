@@ -15,7 +15,7 @@ pub const SEARCH_INDEX: &str = "search.json";
 pub const SEARCH_TEXTS: &str = "search-texts.json";
 
 /// Words on more than this share of the pages do not tell pages apart, and are only found in titles and headings.
-const COMMON: f64 = 0.32;
+const COMMON: f64 = 0.3;
 
 /// The files of the search.
 #[derive(Clone, Debug)]

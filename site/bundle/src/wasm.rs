@@ -62,12 +62,14 @@ const MODULES: [Module; 6] = [
 
 /// Size after compression is what counts. Code inlined into its one caller makes the module smaller and its compressed
 /// form larger; so does data without its zeros, cut into thousands of pieces.
-const PASSES: [&str; 5] = [
+const PASSES: [&str; 7] = [
     "-Oz",
     "--one-caller-inline-max-function-size=0",
     "--generate-global-effects",
     "-Oz",
     "--skip-pass=memory-packing",
+    "--strip-producers",
+    "--strip-target-features",
 ];
 
 /// Features that rustc's wasm32 target may use; wasm-bindgen does not keep the section that lists it.
