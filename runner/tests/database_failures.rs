@@ -150,7 +150,7 @@ fn cut_network_to_a_host_stops_no_job_and_doubles_no_verdict() {
         let token = token_in(&servers[0], name, "worker", &["--database", &url]);
         Worker::join(proxy.url(), name, &token, &["--label", name])
     };
-    // A job that ends while nobody can be told, and one that runs on after a short cut.
+    // A job that ends while the server cannot be reached, and one that is still running when it can be again.
     let far = Proxy::to(&servers[0].url);
     let _far = join(&far, "far");
     wait_for_devices(&servers[1], 1);
