@@ -15,7 +15,7 @@ pub const SEARCH_INDEX: &str = "search.json";
 pub const SEARCH_TEXTS: &str = "search-texts.json";
 
 /// Words on more than this share of the pages do not tell pages apart, and are only found in titles and headings.
-const COMMON: f64 = 0.3;
+const COMMON: f64 = 0.32;
 
 /// The files of the search.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct Search {
 #[derive(Serialize)]
 struct Index {
     pages: Vec<Entry>,
-    /// The words whose places are left out, separated by spaces: words on many pages, and short numbers.
+    /// The words whose places are left out, separated by spaces: words on many pages, and numbers.
     common: String,
     /// The other words of the texts.
     words: String,
@@ -82,7 +82,7 @@ pub fn search(site: &Site) -> Search {
     let most = (pages.len() as f64 * COMMON).max(8.0) as usize;
     let (common, places): (BTreeMap<_, _>, BTreeMap<_, _>) = places
         .into_iter()
-        .partition(|(word, places)| places.pages > most || is_short_number(word));
+        .partition(|(word, places)| places.pages > most || is_number(word));
     let index = Index {
         pages,
         common: common.into_keys().collect::<Vec<_>>().join(" "),
@@ -104,9 +104,9 @@ pub fn search(site: &Site) -> Search {
     }
 }
 
-/// Whether a word is a number of one or two digits. Most of them are in tables and do not tell pages apart.
-fn is_short_number(word: &str) -> bool {
-    word.len() <= 2 && word.bytes().all(|letter| letter.is_ascii_digit())
+/// Whether a word is a number. Most of them are in tables and do not tell pages apart.
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|letter| letter.is_ascii_digit())
 }
 
 /// The sections that have a word.
