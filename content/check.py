@@ -22,10 +22,12 @@ With --allow-missing-pages, links to lessons that do not exist yet are listed in
 from __future__ import annotations
 
 import datetime
+import os
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from checks import data, exercise, figure, lesson, python_files
@@ -60,18 +62,35 @@ def checks_of(path: Path) -> Callable[[Path], str] | None:
     return data.check_reference if path.parent.name == "reference" else None
 
 
-def check(path: Path, checked_by: Callable[[Path], str]) -> bool:
-    """Check one file and print the result. Return whether there was no error."""
-    error = None
-    status = ""
+def check(path: Path, checked_by: Callable[[Path], str]) -> str:
+    """Check one file; return what was checked, or an error."""
     try:
-        status = f"ok    {checked_by(path)}"
+        return f"ok    {checked_by(path)}"
     except LessonError as caught:
         error = str(caught)
     except Exception as caught:  # noqa: BLE001 - a lesson's code may raise anything
         error = f"{type(caught).__name__}: {caught}"
-    print(f"{path.relative_to(CONTENT)!s:60} {status if error is None else f'ERROR {error}'}", flush=True)
-    return error is None
+    return f"ERROR {error}"
+
+
+def check_all(paths: list[Path]) -> int:
+    """Check files and print a line for each. Return the number of errors."""
+    errors = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        # Files that run in a process of their own can run side by side; the others change the state of this one.
+        running = {
+            path: pool.submit(check, path, python_files.check_python)
+            for path in paths
+            if checks_of(path) is python_files.check_python and python_files.has_own_process(path)
+        }
+        for path in paths:
+            checked_by = checks_of(path)
+            if checked_by is None:
+                continue
+            status = running[path].result() if path in running else check(path, checked_by)
+            print(f"{path.relative_to(CONTENT)!s:60} {status}", flush=True)
+            errors += status.startswith("ERROR")
+    return errors
 
 
 def judge(paths: list[Path]) -> bool:
@@ -82,7 +101,7 @@ def judge(paths: list[Path]) -> bool:
     if not (KERNELS / "hipward_kernels" / "exercise" / "__main__.py").is_file():
         print(f"{len(folders)} exercises were not judged: the package {JUDGE} is missing")
         return True
-    done = subprocess.run([sys.executable, "-m", JUDGE, *folders], env=environment(), check=False)
+    done = subprocess.run([sys.executable, "-m", JUDGE, *folders], check=False)
     return done.returncode == 0
 
 
@@ -116,13 +135,10 @@ def main(arguments: list[str]) -> int:
         for path in CONTENT.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and any(path.is_relative_to(root) for root in roots)
     )
-    errors = 0
-    for path in paths:
-        checked_by = checks_of(path)
-        if checked_by is not None and not check(path, checked_by):
-            errors += 1
-    if not judge(paths):
-        errors += 1
+    # For the processes that are started here.
+    os.environ.update(environment())
+    sys.path.append(str(KERNELS))
+    errors = check_all(paths) + (not judge(paths))
     print(f"{errors} errors" if errors else "no errors")
     return int(errors > 0)
 

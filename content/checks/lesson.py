@@ -7,7 +7,6 @@ import datetime
 import re
 import shlex
 import shutil
-import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -20,7 +19,8 @@ from checks.data import result_ids
 from checks.exercise import check_exercise
 from checks.figure import check_figure
 from checks.links import LINK, PATHS, is_page, kind_of, rules
-from checks.python_files import MARKER, execute
+from checks.python_files import MARKER
+from checks.scripts import execute
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def check_transcript(folder: Path, block: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory) / "lesson"
         shutil.copytree(folder, work)
-        printed = execute([sys.executable, *words[1:]], work)
+        printed = execute(work / words[1], words[2:], work)
     expect(printed == recorded, f"{block['output']} differs from the output of `{block['command']}`; record it again")
 
 

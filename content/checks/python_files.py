@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from checks.common import CONTENT, LessonError, environment, expect, load, read_beside
+from checks.common import CONTENT, LessonError, expect, load, read_beside
+from checks.scripts import execute
 
 GATE = CONTENT / "02-baseline" / "01-precision-before-speed" / "gate.py"
 MARKER = re.compile(r"^\s*# (anchor|end): (\S+)$", re.MULTILINE)
@@ -31,6 +30,11 @@ def check_python(path: Path) -> str:
     return how
 
 
+def has_own_process(path: Path) -> bool:
+    """Whether the check runs the file in a process of its own."""
+    return path.read_text(encoding="utf-8").startswith(("# test: run", "# test: figure"))
+
+
 def check_markers(source: str) -> None:
     opened: list[str] = []
     seen: set[str] = set()
@@ -45,34 +49,15 @@ def check_markers(source: str) -> None:
     expect(not opened, f"anchor {', '.join(opened)} has no end")
 
 
-def execute(command: list[str], directory: str | Path) -> str:
-    """Run a command on the CPU; return its standard output, or raise with the last line of its errors."""
-    try:
-        done = subprocess.run(
-            command,
-            cwd=directory,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise LessonError("timed out after five minutes") from error
-    output = (done.stderr or done.stdout).strip().splitlines()
-    expect(done.returncode == 0, f"exited with {done.returncode}: {output[-1:]}")
-    return done.stdout
-
-
 def run(path: Path) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        execute([sys.executable, str(path)], directory)
+        execute(path, [], directory)
 
 
 def check_drawing(path: Path, figure: str) -> None:
     """Compare the figure that a script prints with the file beside it."""
     expect(figure.endswith(".svg"), "name the file that the script prints: `# test: figure NAME.svg`")
-    drawn = execute([sys.executable, path.name], path.parent).strip().splitlines()
+    drawn = execute(path, [], path.parent).strip().splitlines()
     stored = read_beside(path.parent, figure).strip().splitlines()
     changed = [line for line in difflib.unified_diff(stored, drawn, n=0, lineterm="") if line[:2] not in ("--", "++", "@@")]
     expect(drawn == stored, f"{figure} differs from the output of the script; write it again: {changed[:2]}")

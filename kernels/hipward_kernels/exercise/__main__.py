@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def _check(folders: list[Path], seed: int, limits: Limits, processes: int, *, as_json: bool) -> int:
-    warm_up()
+    warm_up(compiler=True)
     failed = False
     for result in check(folders, seed, limits, max(1, processes)):
         failed |= bool(result.errors)

@@ -75,8 +75,12 @@ class Task:
     seed: int
 
 
-def warm_up() -> None:
-    """Imports what judges and answers use. No thread pool is started, because a forked process has no threads."""
+def warm_up(*, compiler: bool = False) -> None:
+    """Imports what judges and answers use. No thread pool is started, because a forked process has no threads.
+
+    Args:
+        compiler: Also import what torch.compile uses, which takes 1 s. It is of use to a batch with many answers.
+    """
     # Read when `triton.language` is imported: kernels run in Triton's interpreter, on the CPU.
     os.environ["TRITON_INTERPRET"] = "1"
     # Threads compete for the cores of a small host and make times vary; sizes of exercises are small.
@@ -87,6 +91,14 @@ def warm_up() -> None:
             importlib.import_module(name)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
+        if "triton" in sys.modules:
+            # The first launch imports more of Triton, which would take 0.2 s in the process of each case.
+            tiny = importlib.import_module("hipward_kernels.compile.tiny")
+            tiny.tiny_kernel[(1,)](torch.zeros(4), BLOCK=4)
+        if compiler:
+            # The same for the first graph: 1 s.
+            torch.compile(torch.nn.Identity(), backend="eager")(torch.zeros(1))
+            torch.compiler.reset()
     # A collection in a forked process would write to, and so copy, the memory of all objects that were imported.
     gc.collect()
     gc.freeze()
