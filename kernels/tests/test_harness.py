@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
 import pytest
+from forked_worker import run_job
 
 from hipward_kernels.harness.deadline import Deadline
 from hipward_kernels.harness.job import sampling_s
@@ -99,37 +100,19 @@ def run(
     checked: bool = True,
     limit_s: float | None = None,
 ) -> Outcome:
-    """Runs a job as the runner does, and checks every line's form."""
-    read, write = os.pipe()
+    """Runs a job in a worker, and checks every line's form."""
     job = {"code": code, "variants": ["eager", *variants], "device": "cpu", "time_cap_s": cap, "nonce": nonce}
     if limit_s is not None:
         job["time_limit_s"] = limit_s
-
-    def limit() -> None:
-        if limit_bytes:
-            resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
-
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "hipward_kernels.harness.worker", "--events-fd", str(write)],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        cwd=directory,
-        pass_fds=[write],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=limit,  # noqa: PLW1509 - one thread here
-    )
-    os.close(write)
-    with os.fdopen(read, encoding="utf-8") as events:
-        first = events.readline()
-        assert json.loads(first) == {"type": "ready"}
-        # The lines fit into the buffer of a pipe while standard output is read.
-        stdout, stderr = process.communicate(json.dumps(job) + "\n", timeout=120)
-        lines = [json.loads(line, parse_constant=refuse_constant) for line in events]
+    with TemporaryDirectory() as scratch:
+        stdout, stderr = Path(scratch, "stdout"), Path(scratch, "stderr")
+        events, status = run_job(json.dumps(job), directory, stdout, stderr, limit_bytes)
+        printed = stdout.read_text(), stderr.read_text()
+    first, *lines = [json.loads(line, parse_constant=refuse_constant) for line in events.splitlines()]
+    assert first == {"type": "ready"}
     for line in lines if checked else ():
         check_form(line)
-    return Outcome(lines, stdout, stderr, process.returncode)
+    return Outcome(lines, *printed, status)
 
 
 def check_form(line: dict[str, Any]) -> None:
