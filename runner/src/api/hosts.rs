@@ -20,7 +20,7 @@ use axum::{
 };
 use hipward_protocol::{Capabilities, Device, EventBody, Requirements, Variant};
 use serde::de::DeserializeOwned;
-use std::time::Duration;
+use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// Maximum size of a request. All lines of a job's harness are at most 4 MiB, and its output is less.
@@ -37,9 +37,9 @@ pub(super) struct Fleet {
     /// The variants that at least one of them has.
     pub(super) variants: Vec<Variant>,
     /// The hosts that have joined, without this server.
-    hosts: Vec<HostReport>,
+    hosts: Vec<Arc<HostReport>>,
     /// The other servers.
-    servers: Vec<HostReport>,
+    servers: Vec<Arc<HostReport>>,
     /// What jobs can require of this server.
     own_facts: HostFacts,
     /// The number of devices of this server, which are the first of `devices`.
@@ -60,18 +60,25 @@ impl Fleet {
         let mut devices = runner.devices();
         let own_devices = devices.len();
         let mut variants = runner.variants().to_vec();
+        let mut known_devices: HashSet<_> =
+            devices.iter().map(|device| device.id.clone()).collect();
+        let mut known_variants: HashSet<_> =
+            variants.iter().map(|variant| variant.id.clone()).collect();
         for host in hosts.iter().chain(&servers) {
-            for device in &host.capabilities.devices {
-                // Servers name their devices alike, and a job for one of them runs on any.
-                if !devices.iter().any(|known| known.id == device.id) {
-                    devices.push(device.clone());
-                }
-            }
-            for variant in &host.capabilities.variants {
-                if !variants.iter().any(|known| known.id == variant.id) {
-                    variants.push(variant.clone());
-                }
-            }
+            let Capabilities {
+                devices: its_devices,
+                variants: its_variants,
+                ..
+            } = &host.capabilities;
+            // Servers name their devices alike, and a job for one of them runs on any.
+            let new = its_devices
+                .iter()
+                .filter(|device| known_devices.insert(device.id.clone()));
+            devices.extend(new.cloned());
+            let new = its_variants
+                .iter()
+                .filter(|variant| known_variants.insert(variant.id.clone()));
+            variants.extend(new.cloned());
         }
         Ok(Fleet {
             devices,
@@ -131,7 +138,10 @@ impl Fleet {
             return own;
         };
         // The limits of jobs are those of the host that runs them.
-        let base = if own.ready { own } else { first.capabilities };
+        let base = match own.ready {
+            true => own,
+            false => first.capabilities.clone(),
+        };
         Capabilities {
             devices: self.devices,
             variants: self.variants,

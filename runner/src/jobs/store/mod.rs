@@ -34,6 +34,7 @@ pub(crate) use tokens::{Role, cookie_value};
 
 use self::{
     error::Result,
+    hosts::ParsedReports,
     log::{Log, now},
     queries::{parse_name, running_jobs, summary},
     signals::Signals,
@@ -70,6 +71,8 @@ struct Inner {
     signals: Arc<Signals>,
     /// Counters for monitoring.
     counters: Mutex<Counters>,
+    /// The last reports of hosts.
+    reports: Mutex<ParsedReports>,
     /// The addresses that are notified when a job ends.
     webhooks: OnceLock<Arc<[String]>>,
     /// Maximum number of running jobs of one token, other than the operator's.
@@ -182,6 +185,7 @@ impl Store {
             damage: OnceLock::new(),
             signals,
             counters: Mutex::default(),
+            reports: Mutex::default(),
             webhooks: OnceLock::new(),
             running_limit: OnceLock::new(),
             lease_time: OnceLock::new(),

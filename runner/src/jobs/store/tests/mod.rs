@@ -20,7 +20,7 @@ use self::fleet::{
 };
 use super::*;
 use crate::jobs::{HostFacts, HostReport, meets};
-use hipward_protocol::{FailureCode, JobView, LogStream, Outcome, Vendor};
+use hipward_protocol::{Capabilities, FailureCode, JobView, LogStream, Outcome, Vendor};
 
 /// A database for one test.
 trait Server {
@@ -844,7 +844,16 @@ fn lease_of_a_host_belongs_to_its_token(server: &dyn Server) {
     assert!(seen("ann") && seen("ann"));
     assert!(!seen("bob"), "the name is taken");
     let hosts = store.hosts().expect("readable");
-    assert_eq!(hosts, std::slice::from_ref(&report));
+    assert_eq!(hosts, [Arc::new(report.clone())]);
+    let other = HostReport {
+        facts: HostFacts::default(),
+        capabilities: Capabilities {
+            version: "2".to_owned(),
+            ..report.capabilities.clone()
+        },
+    };
+    assert!(store.host_seen("gpu1", "ann", &other).expect("works"));
+    assert_eq!(store.hosts().expect("readable"), [Arc::new(other)]);
 
     let id = store.submit(&job(), 10).expect("queued").id;
     let hour = Some(Duration::from_secs(3600));
