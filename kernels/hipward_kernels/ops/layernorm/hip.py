@@ -147,7 +147,8 @@ def forward(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *
     y = contiguous_like(x)
     x = as_rows(x) if y.numel() else x.reshape(0, max(x.shape[-1], 1))
     rows, columns = x.shape
-    mean, scale = torch.empty((2, rows if save else 0), dtype=torch.float32, device=x.device).unbind()
+    # Tensors of their own: an operator must not return two views of one.
+    mean, scale = (torch.empty(rows, dtype=torch.float32, device=x.device) if save else y for _ in range(2))
     statistics = Statistics(mean, scale) if save else None
     if not rows:
         return y, statistics
@@ -157,7 +158,7 @@ def forward(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *
     parameters = [x if parameter is None else parameter for parameter in (weight, bias)]
     if found is None or not aligned(x, *parameters):
         return NotImplemented
-    tensors = (x, *parameters, y, mean if save else y, scale if save else y)
+    tensors = (x, *parameters, y, mean, scale)
     found.launch(found.blocks, *(t.data_ptr() for t in tensors), rows, x.stride(0), columns, 1 / columns, eps)
     return y, statistics
 
@@ -239,3 +240,20 @@ def layernorm(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float)
         return trained(x, weight, bias, eps) if differentiable(x, weight, bias) else NotImplemented
     result = forward(x, weight, bias, eps, save=False)
     return result if result is NotImplemented else result[0]
+
+
+def layernorm_with_statistics(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Any:
+    """See `hipward_kernels.ops.layernorm.FORWARD`."""
+    result = forward(x, weight, bias, eps, save=True)
+    if result is NotImplemented:
+        return result
+    y, statistics = result
+    return y, statistics.mean, statistics.scale
+
+
+def layernorm_backward(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, scale: Tensor, dy: Tensor
+) -> Any:
+    """See `hipward_kernels.ops.layernorm.BACKWARD`."""
+    fits = differentiable(x, weight, bias)
+    return backward(dy, x, weight, bias, Statistics(mean, scale)) if fits else NotImplemented
