@@ -151,7 +151,10 @@ def test_same_source_compiles_for_nvidia(kernel: amd_report.Kernel, nvrtc: toolc
 def test_every_row_length_has_a_launch_that_compiles(columns: int, arch: str, nvrtc: toolchain.Toolchain) -> None:
     hip = importlib.import_module("hipward_kernels.ops.rmsnorm.hip")
     shared = {"WAVE": 32, "T": "bf16", "W": "f32", "HAS_WEIGHT": 1}
-    forward, backward = hip.forward_plan(arch, columns, 2, 2, {}), hip.backward_plan(arch, columns, 2)
+    forward, backward = (
+        hip.forward_plan(arch, columns, 2, 2, {}),
+        hip.backward_plan("add_rmsnorm", arch, columns, 2, 512),
+    )
     # Without clusters, what does not fit into the registers of a block is left to the next tier.
     assert (forward is not None, backward is not None) == (
         arch == "sm_90" or columns <= 32768,

@@ -1,10 +1,10 @@
 """The ops as operators of PyTorch, `torch.ops.hipward.<op>`, which compilers call and do not trace into.
 
 A compiled graph has such an operator as one node, and the dispatch selects the tier at each call, so that HIP kernels
-stay in compiled code. The backward of an operator is `torch.ops.hipward.differentiate`. Most ops have a backward op with
-tiers of its own, which needs what the forward has saved. The others use the HIP tier's backward kernels, or run the op
-again with autograd. Where a backward needs more than arguments and results, an operator with further results, such as
-the statistics of the rows, is called in place of the op.
+stay in compiled code. The backward of an operator is `torch.ops.hipward.differentiate`. Half of the ops have a backward
+op with tiers of its own, which needs what the forward has saved. The others use the HIP tier's backward kernels, or run
+the op again with autograd. Where a backward needs more than arguments and results, an operator with further results,
+such as the statistics of the rows, is called in place of the op.
 """
 
 from __future__ import annotations
@@ -146,9 +146,7 @@ def _of_cross_entropy(
     return registry.op_of("cross_entropy_backward")(*tensors, gradients[0], ignore_index), None
 
 
-def _of_swiglu(
-    saved: Sequence[Any], _wanted: Sequence[bool], gradients: Sequence[Tensor]
-) -> Sequence[Tensor | None]:
+def _of_swiglu(saved: Sequence[Any], _wanted: Sequence[bool], gradients: Sequence[Tensor]) -> Sequence[Tensor | None]:
     return (registry.op_of("swiglu_backward")(saved[0], gradients[0]),)
 
 
@@ -159,9 +157,7 @@ def _of_rope(saved: Sequence[Any], wanted: Sequence[bool], gradients: Sequence[T
     return registry.op_of("rope_backward")(gradients[0], *saved[1:]), None, None
 
 
-def _of_qkv_rope(
-    saved: Sequence[Any], wanted: Sequence[bool], gradients: Sequence[Tensor]
-) -> Sequence[Tensor | None]:
+def _of_qkv_rope(saved: Sequence[Any], wanted: Sequence[bool], gradients: Sequence[Tensor]) -> Sequence[Tensor | None]:
     if any(wanted[1:]):
         return _with_autograd(registry.op_of("qkv_rope").definition, list(saved), wanted, gradients)
     _, cos, sin, _heads, _kv_heads, layout = saved
@@ -210,7 +206,7 @@ class Form:
     fallback: Fallback = _with_autograd
     """The same as `kernels`, from the op, for any tier."""
     gradients: Gradients | None = None
-    """In place of `kernels` and `fallback`: from what was saved, which gradients are wanted, and those of the results."""
+    """In place of `kernels` and `fallback`: from what was saved, what is wanted, and the gradients of the results."""
     extended: Extended | None = None
     """The op whose further results are saved behind the tensors."""
     like_first: Callable[[Sequence[Tensor]], Tensor] = lambda gradients: _like(gradients[0])

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.dispatch import tuning
-from hipward_kernels.gpu.arch import cluster_of, get_gfx
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops import parts as partial_gradients
@@ -24,7 +24,15 @@ from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, Launches, aligned, at_least_as_wide, readable_rows, whole_vectors
 from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like
 from hipward_kernels.ops.layernorm.autograd import Statistics, function
-from hipward_kernels.ops.row_plan import BACKWARD_VECTORS, Plan, backward_teams, cluster_for, most_vectors, plan
+from hipward_kernels.ops.row_plan import (
+    BACKWARD_VECTORS,
+    Plan,
+    backward_teams,
+    cluster_for,
+    most_vectors,
+    nvidia_backward,
+    plan,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +45,6 @@ _BACKWARD = Launches(Kernel(Path(__file__).with_name("backward.hip"), "backward"
 PRELOADED_VECTORS = 2
 """Vectors of a thread up to which weight and bias are loaded together with the row."""
 
-CLUSTERED_ROW_THREADS, CLUSTERED_MOST_VECTORS = 256, 4
-"""Threads and most vectors of a thread, in the backward of rows that do not fit into one block."""
-
 
 def forward_plan(arch: str, columns: int, itemsize: int) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
@@ -49,13 +54,11 @@ def forward_plan(arch: str, columns: int, itemsize: int) -> tuple[Plan, dict[str
     return found, {**found.macros(), "PRELOAD": int(found.vectors <= PRELOADED_VECTORS)}
 
 
-def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
+def backward_plan(arch: str, columns: int, itemsize: int, rows: int) -> Plan | None:
     """The launch of the backward."""
-    found, cluster = plan(columns, itemsize, BACKWARD_VECTORS, 1, {}), 2
-    while found is None and cluster <= cluster_of(arch):
-        found = plan(columns, itemsize, CLUSTERED_MOST_VECTORS, cluster, {"row_threads": CLUSTERED_ROW_THREADS})
-        cluster *= 2
-    return found
+    if not arch.startswith("sm_"):
+        return plan(columns, itemsize, BACKWARD_VECTORS, 1, {})
+    return nvidia_backward(arch, "layernorm", columns, itemsize, rows)
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def ready_backward(
 ) -> Ready | None:
     """The same for the backward, which has `step` partial gradients."""
     arch = get_gfx(device)
-    found = backward_plan(arch, columns, dtype.itemsize) if _fits(dtype, weight, columns) else None
+    found = backward_plan(arch, columns, dtype.itemsize, rows) if _fits(dtype, weight, columns) else None
     if found is None:
         return None
     names = _names(dtype, weight, scaled=scaled, shifted=shifted)
