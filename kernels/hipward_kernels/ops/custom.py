@@ -220,6 +220,13 @@ class Form:
         further = self.extended.further if self.extended else 0
         return self.tensors - int(self.summands) + further
 
+    def operator(self, name: str) -> tuple[str, str, Callable[..., Tensor | tuple[Tensor, ...]]]:
+        """Name, schema and shapes of the operator that runs the op called `name`."""
+        if self.extended is None:
+            return name, self.schema, self.shapes
+        schema = self.schema.removesuffix("Tensor") + self.extended.returns
+        return self.extended.name, schema, self.extended.shapes
+
 
 FORMS = {
     "rmsnorm": Form("(Tensor x, Tensor? weight, float eps) -> Tensor", 2, _like, _rmsnorm),
@@ -268,10 +275,7 @@ FORMS = {
 
 
 def _register(name: str, form: Form) -> None:
-    schema, shapes, called = form.schema, form.shapes, name
-    if form.extended:
-        called, shapes = form.extended.name, form.extended.shapes
-        schema = form.schema.removesuffix("Tensor") + form.extended.returns
+    called, schema, shapes = form.operator(name)
 
     def run(*arguments: Any) -> Any:
         with torch.no_grad():
@@ -287,13 +291,16 @@ def _register(name: str, form: Form) -> None:
         ctx.save_for_backward(*saved[: form.saved_tensors])
         ctx.rest = json.dumps(saved[form.saved_tensors :])
 
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
         wanted = list(ctx.needs_input_grad[: form.tensors])
         summands = wanted[:2]
         if form.summands:
             wanted = [any(summands), *wanted[2:]]
         if form.extended:
+            # The further results have no gradients.
             gradients = gradients[:1]
+            if gradients[0] is None:
+                return (None,) * (form.tensors + len(json.loads(ctx.rest)))
         found = iter(torch.ops.hipward.differentiate(name, ctx.saved_tensors, ctx.rest, wanted, gradients))
         returned = [next(found) if want else None for want in wanted]
         if form.summands:
@@ -305,12 +312,18 @@ def _register(name: str, form: Form) -> None:
     register: Callable[..., None] = operator.register_autograd
     register(backward, setup_context=keep)
     if form.extended:
-        # Made of the other operator, which a compiled graph therefore contains.
-        _library.define(name + form.schema)
-        _library.impl(name, lambda *arguments: operator(*arguments)[0], "CompositeImplicitAutograd")
+        _define(name, form, operator)
 
 
-_library = torch.library.Library("hipward", "FRAGMENT")
+def _define(name: str, form: Form, operator: Callable[..., Any]) -> None:
+    """An op made of the operator with further results, which a compiled graph contains in its place."""
+    define: Callable[..., None] = _library.define
+    implement: Callable[..., None] = _library.impl
+    define(name + form.schema)
+    implement(name, lambda *arguments: operator(*arguments)[0], "CompositeImplicitAutograd")
+
+
+_library = torch.library.Library("hipward", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 
 def _without_aliases(results: Sequence[Tensor], arguments: Sequence[Any]) -> tuple[Tensor, ...]:
