@@ -7,13 +7,14 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 
 from hipward_kernels.bench import amd_report
 from hipward_kernels.dispatch.switches import switched
-from hipward_kernels.jit import store, toolchain
+from hipward_kernels.jit import driver, store, toolchain
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.jit.libraries import MissingLibraryError, load
 from hipward_kernels.jit.store import cached, key_of
@@ -151,7 +152,10 @@ def test_same_source_compiles_for_nvidia(kernel: amd_report.Kernel, nvrtc: toolc
 def test_every_row_length_has_a_launch_that_compiles(columns: int, arch: str, nvrtc: toolchain.Toolchain) -> None:
     hip = importlib.import_module("hipward_kernels.ops.rmsnorm.hip")
     shared = {"WAVE": 32, "T": "bf16", "W": "f32", "HAS_WEIGHT": 1}
-    forward, backward = hip.forward_plan(arch, columns, 2, 2, {}), hip.backward_plan(arch, columns, 2)
+    forward, backward = (
+        hip.forward_plan(arch, columns, 2, 2, {}),
+        hip.backward_plan("add_rmsnorm", arch, columns, 2, 512),
+    )
     # Without clusters, what does not fit into the registers of a block is left to the next tier.
     assert (forward is not None, backward is not None) == (
         arch == "sm_90" or columns <= 32768,
@@ -198,3 +202,27 @@ def test_compiler_error_is_reported_in_full(nvrtc: toolchain.Toolchain) -> None:
         BuildError, match=r'bad\.hip does not compile for sm_90 with nvrtc [\s\S]*identifier "y" is undefined'
     ):
         nvrtc.compile("void f() { y; }", "bad.hip", "sm_90", {})
+
+
+def test_thread_without_a_context_gets_one_to_load_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backward may be the first to use the driver in autograd's thread."""
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: None)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    statuses = [driver.INVALID_CONTEXT, 0]
+    adopted: list[int] = []
+
+    class Library:
+        @staticmethod
+        def cuModuleLoadData(*_: object) -> int:  # noqa: N802 - CUDA's name
+            return statuses.pop(0)
+
+        @staticmethod
+        def cuModuleGetFunction(function: Any, *_: object) -> int:  # noqa: N802
+            function._obj.value = 7
+            return 0
+
+    made = driver.Driver.__new__(driver.Driver)
+    made._names, made._library = driver.CUDA, Library()  # type: ignore[assignment]
+    monkeypatch.setattr(made, "adopt_context", adopted.append)
+    assert made.load(b"", "backward", 0) == 7
+    assert adopted == [3]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORWARD, BACKWARD, ADD_PARTS = 1, 2, 3
-LAYERNORM, SOFTMAX = 4, 5
+LAYERNORM, SOFTMAX, SWIGLU = 4, 5, 6
 """Numbers of these ops in `enum Op`; as kernels, the forward is ten times the number, the backward one more."""
 PARTS = 2
 EPS = 1e-6
@@ -44,7 +44,7 @@ class Kernels:
 
     def prepared(self, form: Sequence[int]) -> tuple[int, ...] | None:
         self.forms.append(tuple(form))
-        if form[1] in (LAYERNORM, SOFTMAX):
+        if form[1] in (LAYERNORM, SOFTMAX, SWIGLU):
             kernel = 10 * form[1] + form[2]
             return (kernel, 1, 64, PARTS, ADD_PARTS, 1, 64) if form[2] else (kernel, 1, 64)
         return (BACKWARD, 1, 64, PARTS, ADD_PARTS, 1, 64) if form[2] else (FORWARD, 1, 64)
@@ -62,6 +62,7 @@ class Kernels:
                 "P": ctypes.c_uint64,
                 "q": ctypes.c_int64,
                 "i": ctypes.c_int32,
+                "I": ctypes.c_uint32,
                 "f": ctypes.c_float,
             }
             return [types[kind].from_address(addresses[index]).value for index, kind in enumerate(kinds)]
@@ -73,6 +74,8 @@ class Kernels:
             10 * LAYERNORM + 1: self.layernorm_backward,
             10 * SOFTMAX: self.softmax,
             10 * SOFTMAX + 1: self.softmax_backward,
+            10 * SWIGLU: self.swiglu,
+            10 * SWIGLU + 1: self.swiglu_backward,
             ADD_PARTS: self.add_parts,
         }
         kernels[function](read)
@@ -135,6 +138,21 @@ class Kernels:
         dy, y, dx, rows, dy_stride, columns = read("PPPqqi")
         value, slope = matrix(y, rows, columns, columns), matrix(dy, rows, columns, dy_stride)
         matrix(dx, rows, columns, columns).copy_(value * (slope - (value * slope).sum(1, keepdim=True)))
+
+    def swiglu(self, read: Callable[[str], list[Any]]) -> None:
+        gate, up, y, gate_stride, up_stride, vectors, row_vectors = read("PPPqqII")
+        rows, columns = vectors // row_vectors, 4 * row_vectors
+        halves = matrix(gate, rows, columns, gate_stride), matrix(up, rows, columns, up_stride)
+        matrix(y, rows, columns, columns).copy_(torch.nn.functional.silu(halves[0]) * halves[1])
+
+    def swiglu_backward(self, read: Callable[[str], list[Any]]) -> None:
+        dy, gate, up, dgate, dup, dy_stride, gate_stride, up_stride, vectors, row_vectors = read("PPPPPqqqII")
+        rows, columns = vectors // row_vectors, 4 * row_vectors
+        slope, value = matrix(dy, rows, columns, dy_stride), matrix(gate, rows, columns, gate_stride)
+        s = torch.sigmoid(value)
+        of_gate = slope * matrix(up, rows, columns, up_stride) * (s + value * s * (1 - s))
+        matrix(dgate, rows, columns, 2 * columns).copy_(of_gate)
+        matrix(dup, rows, columns, 2 * columns).copy_(slope * value * s)
 
     def add_parts(self, read: Callable[[str], list[Any]]) -> None:
         parts, dweight, count, columns = read("PPqi")
@@ -220,6 +238,42 @@ def test_softmax_has_the_gradient_of_its_definition(native: Any, kernels: Kernel
     torch.testing.assert_close(got, wanted)
     with pytest.raises(RuntimeError, match="softmax: the fused backward has no derivative"):
         torch.autograd.grad(native.softmax(x, 0).sum(), x, create_graph=True)
+
+
+def test_swiglu_has_the_gradient_of_its_definition(native: Any, kernels: Kernels) -> None:
+    dy = torch.randn(6, 16)
+    for x in (torch.randn(6, 48)[:, :32].requires_grad_(), torch.randn(1, 32, requires_grad=True)):
+        gate, up = x.chunk(2, -1)
+        expected = torch.nn.functional.silu(gate) * up
+        for outer in (dy[: len(x)], dy.t().contiguous().t()[: len(x)]):
+            y = native.swiglu(x, 0)
+            torch.testing.assert_close(y, expected)
+            wanted = torch.autograd.grad(expected, x, outer, retain_graph=True)
+            torch.testing.assert_close(torch.autograd.grad(y, x, outer), wanted)
+    assert native.swiglu(torch.randn(6, 36, requires_grad=True), 0) is None, "halves of no whole vectors"
+    assert (0, SWIGLU, 1, -1, 6, -1, 6, 16, 0, 0) in kernels.forms
+
+
+def test_step_is_a_node_like_those_of_pytorch(native: Any, kernels: Kernels) -> None:  # noqa: ARG001
+    x, weight = torch.randn(4, 16, requires_grad=True), torch.randn(16, requires_grad=True)
+    y = native.rmsnorm(x, weight, EPS, 0)
+    assert y.grad_fn.name() == "hipward_rmsnorm_backward"
+    (first,) = torch.autograd.grad(y.sum(), weight, retain_graph=True)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), weight), (first,))
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(y.sum(), weight)
+    assert native.rmsnorm(x.detach(), weight.detach(), EPS, 0).grad_fn is None
+    with torch.no_grad():
+        assert native.softmax(x, 0).grad_fn is None
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.randn(4, 16))  # type: ignore[no-untyped-call]
+        assert native.softmax(dual, 0) is None, "the derivative in forward mode would be lost"
+    changed = native.softmax(x, 0)
+    changed.data_ptr()
+    with torch.no_grad():
+        changed.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(changed.sum(), x)
 
 
 def test_second_derivative_is_refused(native: Any, kernels: Kernels) -> None:  # noqa: ARG001

@@ -90,7 +90,13 @@ class Driver:
         """The handle of a kernel, loaded onto the current device."""
         torch.cuda.current_stream()  # creates a context to load into
         module, function = c_void_p(), c_void_p()
-        self.check(getattr(self._library, self._names.load)(byref(module), c_char_p(code)), f"loading {entry}")
+        load = getattr(self._library, self._names.load)
+        status = load(byref(module), c_char_p(code))
+        if status == INVALID_CONTEXT and self._names is CUDA:
+            # A backward may be the first to use the driver in autograd's thread.
+            self.adopt_context(torch.cuda.current_device())
+            status = load(byref(module), c_char_p(code))
+        self.check(status, f"loading {entry}")
         found = getattr(self._library, self._names.function)(byref(function), module, c_char_p(entry.encode()))
         self.check(found, f"finding {entry}")
         if shared_bytes > 48 * 1024 and self._names is CUDA:

@@ -1,8 +1,10 @@
-// Training steps of the ops without Python: autograd functions that launch the ops' kernels, forward and backward.
+// Training steps of the ops without Python: nodes of the autograd graph that launch the ops' kernels, forward and backward.
 //
 // Python selects the kernels and their launches once for each form of the arguments (`prepare`); later calls find them in a
 // table. Only PyTorch's headers are needed: the driver's launch function and PyTorch's current stream are passed in as
 // addresses, so that one source serves CUDA and HIP, without their headers and libraries. `training.py` is the Python side.
+#include <ATen/FuncTorchTLS.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -10,12 +12,16 @@
 #include <c10/core/GradMode.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include <array>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <unordered_map>
 
 namespace py = pybind11;
@@ -25,7 +31,8 @@ namespace {
 using at::Tensor;
 using i64 = long long;
 using u32 = unsigned int;
-using torch::autograd::AutogradContext;
+using torch::autograd::Node;
+using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
 constexpr int64_t VECTOR_BYTES = 16;
@@ -71,7 +78,7 @@ void launch(const Kernel& kernel, int device, Arguments... arguments) {
 
 // --- Launches by the form of the arguments --------------------------------------------------------------------------
 
-enum Op : int64_t { RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, LAYERNORM, SOFTMAX };
+enum Op : int64_t { RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, LAYERNORM, SOFTMAX, SWIGLU };
 
 // Generation of the tuned table, op, direction, device, dtype, dtype of the weight or -1, rows, columns, and two numbers that
 // depend on the op.
@@ -166,17 +173,85 @@ void* to(const Tensor& x) { return x.data_ptr(); }
 
 int64_t dtype_of(const Tensor& x) { return x.defined() ? int64_t(x.scalar_type()) : -1; }
 
-void refuse_second_derivative(const char* op) {
-  TORCH_CHECK(!at::GradMode::is_enabled(), op,
-              ": the fused backward has no derivative of its own. For create_graph=True, use the eager implementation: "
-              "`with hipward_kernels.dispatch.registry.only('eager')`.");
+// --- Nodes ----------------------------------------------------------------------------------------------------------
+
+// A shared_ptr up to PyTorch 2.11, later an intrusive_ptr.
+using NodePointer = decltype(torch::autograd::Edge::function);
+
+template <typename Step, typename Pointer = NodePointer>
+Pointer owned(Step* step) {
+  if constexpr (std::is_same_v<Pointer, std::shared_ptr<Node>>) {
+    // Found by its argument, because later versions do not have it.
+    return Pointer(step, [](auto* node) { deleteNode(node); });
+  } else {
+    return Pointer::unsafe_steal_from_new(step);
+  }
 }
+
+// The backward of a step. PyTorch's own ops have such nodes too; torch::autograd::Function needs several microseconds more.
+struct Backward : Node {
+  const char* op;
+  std::array<SavedVariable, 4> saved;
+
+  explicit Backward(const char* op) : op(op) {}
+
+  std::string name() const override { return std::string("hipward_") + op + "_backward"; }
+
+  void release_variables() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (SavedVariable& variable : saved) variable.reset_data();
+  }
+
+  // For saved outputs, which cannot own the node that saves them.
+  NodePointer self() { return getptr(); }
+
+  // `gradients` are those of the outputs, some of which may be undefined, but not all.
+  virtual variable_list differentiate(const variable_list& gradients) = 0;
+
+  variable_list apply(variable_list&& gradients) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    TORCH_CHECK(!at::GradMode::is_enabled(), op,
+                ": the fused backward has no derivative of its own. For create_graph=True, use the eager implementation: "
+                "`with hipward_kernels.dispatch.registry.only('eager')`.");
+    for (const Tensor& gradient : gradients) {
+      if (gradient.defined()) return differentiate(gradients);
+    }
+    return variable_list(num_outputs());
+  }
+};
+
+// Whether these tensors can be arguments of a step. Without this check, derivatives in forward mode would be lost.
+template <typename... Inputs>
+bool steps(const Inputs&... inputs) {
+  if (const auto& functorch = at::functorch::functorchTLSAccessor()) functorch->checkSupportsCppAutogradFunction();
+  return !(torch::autograd::isFwGradDefined(inputs) || ...);
+}
+
+// A step's node in the graph. The caller sets it as the history of the outputs, and then saves tensors in it.
+template <typename Step, typename... Inputs>
+std::pair<NodePointer, Step*> node_of(Step* step, const Inputs&... inputs) {
+  NodePointer node = owned(step);
+  node->set_next_edges(torch::autograd::collect_next_edges(inputs...));
+  return {std::move(node), step};
+}
+
+// Elements of a contiguous vector from `first` on, as a tensor of its own: an op that makes a view costs more.
+Tensor section(const Tensor& of, int64_t first, int64_t count) {
+  auto made = c10::make_intrusive<c10::TensorImpl>(c10::Storage(of.storage()), of.key_set(), of.dtype());
+  made->set_storage_offset(of.storage_offset() + first);
+  made->set_sizes_contiguous({count});
+  return Tensor(std::move(made));
+}
+
+Tensor value_of(const std::optional<Tensor>& tensor) { return tensor.value_or(Tensor()); }
 
 // --- RMSNorm and add+RMSNorm ----------------------------------------------------------------------------------------
 
 template <bool ADD>
-struct Norm : torch::autograd::Function<Norm<ADD>> {
-  static constexpr const char* NAME = ADD ? "add_rmsnorm" : "rmsnorm";
+struct Norm : Backward {
+  double eps = 0;
+
+  Norm() : Backward(ADD ? "add_rmsnorm" : "rmsnorm") {}
 
   static Form form(const Tensor& x, const Tensor& weight, int64_t generation, bool backward, int64_t x_stride,
                    int64_t more_stride) {
@@ -185,25 +260,41 @@ struct Norm : torch::autograd::Function<Norm<ADD>> {
             dtype_of(weight), x.numel() / columns,         columns,  x_stride,       more_stride};
   }
 
-  static variable_list forward(AutogradContext* ctx, const Tensor& x, const std::optional<Tensor>& residual,
-                               const std::optional<Tensor>& scale, double eps, int64_t x_stride, int64_t more_stride,
-                               const Plan& plan) {
-    const Tensor weight = scale.value_or(Tensor());
-    const Tensor y = like(x), total = ADD ? like(x) : x, more = ADD ? *residual : x;
-    const int64_t columns = x.size(x.dim() - 1);
-    launch(plan.kernel, x.get_device(), at_(x), at_(more), at_(weight.defined() ? weight : x), to(y), at_(total),
-           i64(x.numel() / columns), i64(x_stride), i64(more_stride), int(columns), 1.0f / float(columns), float(eps));
-    ctx->save_for_backward({total, weight});
-    ctx->saved_data["eps"] = eps;
-    ctx->set_materialize_grads(false);
-    if constexpr (ADD) return {y, total};
-    return {y};
+  static std::optional<std::pair<Tensor, Tensor>> run(const Tensor& x, const std::optional<Tensor>& residual,
+                                                      const std::optional<Tensor>& scale, double eps,
+                                                      int64_t generation) {
+    if (x.dim() == 0 || x.numel() == 0 || !steps(x, residual, scale)) return std::nullopt;
+    const int64_t x_stride = row_stride(x), more_stride = ADD ? row_stride(*residual) : x_stride;
+    if (!readable(x, x_stride) || (ADD && !readable(*residual, more_stride))) return std::nullopt;
+    if (scale && !(scale->is_contiguous() && readable(*scale, 0))) return std::nullopt;
+    const Tensor weight = value_of(scale);
+    const Plan plan = plan_of(form(x, weight, generation, false, x_stride, more_stride));
+    // A backward that does not fit or does not compile must be found now, while another implementation can still be used.
+    if (!plan.fits || !plan_of(form(x, weight, 0, true, 0, 0)).fits) return std::nullopt;
+    const c10::DeviceGuard guard(x.device());
+    Tensor y, total = x;
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      y = like(x);
+      if (ADD) total = like(x);
+      const int64_t columns = x.size(x.dim() - 1);
+      launch(plan.kernel, x.get_device(), at_(x), at_(ADD ? *residual : x), at_(weight.defined() ? weight : x), to(y),
+             at_(total), i64(x.numel() / columns), i64(x_stride), i64(more_stride), int(columns),
+             1.0f / float(columns), float(eps));
+    }
+    if (torch::autograd::compute_requires_grad(x, residual, weight)) {
+      auto [node, step] = ADD ? node_of(new Norm(), x, *residual, weight) : node_of(new Norm(), x, weight);
+      step->eps = eps;
+      torch::autograd::set_history(y, node);
+      if (ADD) torch::autograd::set_history(total, node);
+      step->saved[0] = SavedVariable(total, /*is_output=*/ADD);
+      step->saved[1] = SavedVariable(weight, false);
+    }
+    return std::make_pair(y, total);
   }
 
-  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    refuse_second_derivative(NAME);
-    const variable_list saved = ctx->get_saved_variables();
-    const Tensor &x = saved[0], &weight = saved[1];
+  variable_list differentiate(const variable_list& gradients) override {
+    const Tensor x = saved[0].unpack(ADD ? self() : NodePointer()), weight = saved[1].unpack();
     const int64_t columns = x.size(x.dim() - 1), x_stride = row_stride(x);
     int64_t dy_stride = 0, more_stride = x_stride;
     const Tensor dy = read_gradient(gradients[0].defined() ? gradients[0] : at::zeros(x.sizes(), x.options()), dy_stride);
@@ -214,54 +305,40 @@ struct Norm : torch::autograd::Function<Norm<ADD>> {
     Form key = form(x, weight, 0, true, 0, 0);
     key[1] = add ? ADD_RMSNORM : RMSNORM;
     const Plan plan = plan_of(key);
-    TORCH_CHECK(plan.fits, NAME, ": no backward kernel takes rows of ", columns, " ", x.scalar_type());
+    TORCH_CHECK(plan.fits, op, ": no backward kernel takes rows of ", columns, " ", x.scalar_type());
+    const at::AutoDispatchBelowADInplaceOrView below;
     const Tensor dx = like(x);
     Tensor parts, dweight;
     if (weight.defined()) parts = at::empty({plan.parts, columns}, x.options().dtype(at::kFloat));
     launch(plan.kernel, x.get_device(), at_(dy), at_(x), at_(weight.defined() ? weight : x), at_(more), to(dx),
            weight.defined() ? to(parts) : to(dx), i64(x.numel() / columns), i64(dy_stride), i64(x_stride),
-           i64(more_stride), i64(plan.parts), int(columns), 1.0f / float(columns),
-           float(ctx->saved_data["eps"].toDouble()));
+           i64(more_stride), i64(plan.parts), int(columns), 1.0f / float(columns), float(eps));
     if (weight.defined()) {
       dweight = like(weight);
       launch(plan.add, x.get_device(), at_(parts), to(dweight), i64(plan.parts), int(columns));
     }
-    const Tensor none;
     // Both summands have the gradient of the sum.
-    return {dx, ADD ? dx : none, dweight, none, none, none, none};
-  }
-
-  static std::optional<variable_list> run(const Tensor& x, const std::optional<Tensor>& residual,
-                                          const std::optional<Tensor>& weight, double eps, int64_t generation) {
-    if (x.dim() == 0 || x.numel() == 0) return std::nullopt;
-    const int64_t x_stride = row_stride(x), more_stride = ADD ? row_stride(*residual) : x_stride;
-    if (!readable(x, x_stride) || (ADD && !readable(*residual, more_stride))) return std::nullopt;
-    if (weight && !(weight->is_contiguous() && readable(*weight, 0))) return std::nullopt;
-    const Tensor scale = weight.value_or(Tensor());
-    const Plan plan = plan_of(form(x, scale, generation, false, x_stride, more_stride));
-    // A backward that does not fit or does not compile must be found now, while another implementation can still be used.
-    if (!plan.fits || !plan_of(form(x, scale, 0, true, 0, 0)).fits) return std::nullopt;
-    const c10::DeviceGuard guard(x.device());
-    return Norm::apply(x, residual, weight, eps, x_stride, more_stride, plan);
+    if constexpr (ADD) return {dx, dx, dweight};
+    return {dx, dweight};
   }
 };
 
 std::optional<Tensor> rmsnorm(const Tensor& x, const std::optional<Tensor>& weight, double eps, int64_t generation) {
   auto outputs = Norm<false>::run(x, std::nullopt, weight, eps, generation);
-  return outputs ? std::optional<Tensor>((*outputs)[0]) : std::nullopt;
+  return outputs ? std::optional<Tensor>(outputs->first) : std::nullopt;
 }
 
 std::optional<std::pair<Tensor, Tensor>> add_rmsnorm(const Tensor& x, const Tensor& residual,
                                                      const std::optional<Tensor>& weight, double eps,
                                                      int64_t generation) {
-  auto outputs = Norm<true>::run(x, residual, weight, eps, generation);
-  if (!outputs) return std::nullopt;
-  return std::make_pair((*outputs)[0], (*outputs)[1]);
+  return Norm<true>::run(x, residual, weight, eps, generation);
 }
 
 // --- LayerNorm ------------------------------------------------------------------------------------------------------
 
-struct LayerNorm : torch::autograd::Function<LayerNorm> {
+struct LayerNorm : Backward {
+  LayerNorm() : Backward("layernorm") {}
+
   static Form form(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t generation, bool backward,
                    int64_t x_stride) {
     const int64_t columns = x.size(x.dim() - 1), kinds = int64_t(weight.defined()) + 2 * int64_t(bias.defined());
@@ -269,29 +346,49 @@ struct LayerNorm : torch::autograd::Function<LayerNorm> {
             x.numel() / columns, columns, x_stride, kinds};
   }
 
-  static Tensor forward(AutogradContext* ctx, const Tensor& x, const std::optional<Tensor>& scale,
-                        const std::optional<Tensor>& shift, double eps, int64_t x_stride, const Plan& plan) {
-    const Tensor weight = scale.value_or(Tensor()), bias = shift.value_or(Tensor());
-    const int64_t columns = x.size(x.dim() - 1), rows = x.numel() / columns;
-    const Tensor y = like(x), statistics = at::empty({2, rows}, x.options().dtype(at::kFloat));
-    float* means = statistics.data_ptr<float>();
-    launch(plan.kernel, x.get_device(), at_(x), at_(weight.defined() ? weight : x), at_(bias.defined() ? bias : x), to(y),
-           means, means + rows, i64(rows), i64(x_stride), int(columns), 1.0f / float(columns), float(eps));
-    ctx->save_for_backward({x, weight, statistics});
-    // Of the bias, the backward needs only whether there is one, and its dtype.
-    ctx->saved_data["bias"] = bias.defined() ? at::empty({0}, bias.options()) : Tensor();
+  static std::optional<Tensor> run(const Tensor& x, const std::optional<Tensor>& scale,
+                                   const std::optional<Tensor>& shift, double eps, int64_t generation) {
+    if (x.dim() == 0 || x.numel() == 0 || !steps(x, scale, shift)) return std::nullopt;
+    const int64_t x_stride = row_stride(x);
+    if (!readable(x, x_stride)) return std::nullopt;
+    const Tensor weight = value_of(scale), bias = value_of(shift);
+    for (const Tensor& parameter : {weight, bias}) {
+      if (parameter.defined() && !(parameter.is_contiguous() && readable(parameter, 0))) return std::nullopt;
+    }
+    if (scale && shift && weight.scalar_type() != bias.scalar_type()) return std::nullopt;
+    const Plan plan = plan_of(form(x, weight, bias, generation, false, x_stride));
+    if (!plan.fits || !plan_of(form(x, weight, bias, 0, true, 0)).fits) return std::nullopt;
+    const c10::DeviceGuard guard(x.device());
+    Tensor y, statistics;
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      const int64_t columns = x.size(x.dim() - 1), rows = x.numel() / columns;
+      y = like(x);
+      statistics = at::empty({2, rows}, x.options().dtype(at::kFloat));
+      float* means = statistics.data_ptr<float>();
+      launch(plan.kernel, x.get_device(), at_(x), at_(weight.defined() ? weight : x), at_(bias.defined() ? bias : x),
+             to(y), means, means + rows, i64(rows), i64(x_stride), int(columns), 1.0f / float(columns), float(eps));
+    }
+    if (torch::autograd::compute_requires_grad(x, weight, bias)) {
+      auto [node, step] = node_of(new LayerNorm(), x, weight, bias);
+      torch::autograd::set_history(y, node);
+      step->saved[0] = SavedVariable(x, false);
+      step->saved[1] = SavedVariable(weight, false);
+      step->saved[2] = SavedVariable(bias, false);
+      step->saved[3] = SavedVariable(statistics, false);
+    }
     return y;
   }
 
-  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    refuse_second_derivative("layernorm");
-    const variable_list saved = ctx->get_saved_variables();
-    const Tensor &x = saved[0], &weight = saved[1], &statistics = saved[2], bias = ctx->saved_data["bias"].toTensor();
+  variable_list differentiate(const variable_list& gradients) override {
+    const Tensor x = saved[0].unpack(), weight = saved[1].unpack(), bias = saved[2].unpack();
+    const Tensor statistics = saved[3].unpack();
     const int64_t columns = x.size(x.dim() - 1), rows = x.numel() / columns, x_stride = row_stride(x);
     int64_t dy_stride = 0;
     const Tensor dy = read_gradient(gradients[0], dy_stride);
     const Plan plan = plan_of(form(x, weight, bias, 0, true, 0));
-    TORCH_CHECK(plan.fits, "layernorm: no backward kernel takes rows of ", columns, " ", x.scalar_type());
+    TORCH_CHECK(plan.fits, op, ": no backward kernel takes rows of ", columns, " ", x.scalar_type());
+    const at::AutoDispatchBelowADInplaceOrView below;
     const Tensor dx = like(x);
     const int64_t count = int64_t(weight.defined()) + int64_t(bias.defined());
     Tensor parts, dweight, dbias;
@@ -301,125 +398,177 @@ struct LayerNorm : torch::autograd::Function<LayerNorm> {
            count ? to(parts) : to(dx), i64(rows), i64(dy_stride), i64(x_stride), i64(plan.parts), int(columns),
            1.0f / float(columns));
     if (count) {
-      const Tensor sums = at::empty({count, columns}, (weight.defined() ? weight : bias).options());
+      const Tensor sums = at::empty({count * columns}, (weight.defined() ? weight : bias).options());
       launch(plan.add, x.get_device(), at_(parts), to(sums), i64(plan.parts), int(count * columns));
-      if (weight.defined()) dweight = sums[0];
-      if (bias.defined()) dbias = sums[count - 1];
+      if (weight.defined()) dweight = section(sums, 0, columns);
+      if (bias.defined()) dbias = section(sums, (count - 1) * columns, columns);
     }
-    const Tensor none;
-    return {dx, dweight, dbias, none, none, none};
+    return {dx, dweight, dbias};
   }
 };
 
-std::optional<Tensor> layernorm(const Tensor& x, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                                double eps, int64_t generation) {
-  if (x.dim() == 0 || x.numel() == 0) return std::nullopt;
-  const int64_t x_stride = row_stride(x);
-  if (!readable(x, x_stride)) return std::nullopt;
-  for (const auto& parameter : {weight, bias}) {
-    if (parameter && !(parameter->is_contiguous() && readable(*parameter, 0))) return std::nullopt;
-  }
-  if (weight && bias && weight->scalar_type() != bias->scalar_type()) return std::nullopt;
-  const Tensor scale = weight.value_or(Tensor()), shift = bias.value_or(Tensor());
-  const Plan plan = plan_of(LayerNorm::form(x, scale, shift, generation, false, x_stride));
-  if (!plan.fits || !plan_of(LayerNorm::form(x, scale, shift, 0, true, 0)).fits) return std::nullopt;
-  const c10::DeviceGuard guard(x.device());
-  return LayerNorm::apply(x, weight, bias, eps, x_stride, plan);
-}
-
 // --- Softmax --------------------------------------------------------------------------------------------------------
 
-struct Softmax : torch::autograd::Function<Softmax> {
+struct Softmax : Backward {
+  Softmax() : Backward("softmax") {}
+
   static Form form(const Tensor& x, int64_t generation, bool backward, int64_t stride) {
     const int64_t columns = x.size(x.dim() - 1);
     return {generation, SOFTMAX, backward, x.get_device(), dtype_of(x), -1, x.numel() / columns, columns, stride, 0};
   }
 
-  static Tensor forward(AutogradContext* ctx, const Tensor& x, int64_t x_stride, const Plan& plan) {
-    const Tensor y = like(x);
-    const int64_t columns = x.size(x.dim() - 1);
-    launch(plan.kernel, x.get_device(), at_(x), to(y), i64(x.numel() / columns), i64(x_stride), int(columns));
-    ctx->save_for_backward({y});
+  static std::optional<Tensor> run(const Tensor& x, int64_t generation) {
+    if (x.dim() == 0 || x.numel() == 0 || !steps(x)) return std::nullopt;
+    const int64_t x_stride = row_stride(x), columns = x.size(x.dim() - 1);
+    if (!readable(x, x_stride)) return std::nullopt;
+    const Plan plan = plan_of(form(x, generation, false, x_stride));
+    if (!plan.fits || !plan_of(form(x, 0, true, columns)).fits) return std::nullopt;
+    const c10::DeviceGuard guard(x.device());
+    Tensor y;
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      y = like(x);
+      launch(plan.kernel, x.get_device(), at_(x), to(y), i64(x.numel() / columns), i64(x_stride), int(columns));
+    }
+    if (torch::autograd::compute_requires_grad(x)) {
+      auto [node, step] = node_of(new Softmax(), x);
+      torch::autograd::set_history(y, node);
+      step->saved[0] = SavedVariable(y, /*is_output=*/true);
+    }
     return y;
   }
 
-  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    refuse_second_derivative("softmax");
-    const Tensor y = ctx->get_saved_variables()[0];
+  variable_list differentiate(const variable_list& gradients) override {
+    const Tensor y = saved[0].unpack(self());
     const int64_t columns = y.size(y.dim() - 1);
     int64_t dy_stride = 0;
     const Tensor dy = read_gradient(gradients[0], dy_stride);
     const Plan plan = plan_of(form(y, 0, true, columns));
-    TORCH_CHECK(plan.fits, "softmax: no backward kernel takes rows of ", columns, " ", y.scalar_type());
-    const Tensor dx = like(y), none;
+    TORCH_CHECK(plan.fits, op, ": no backward kernel takes rows of ", columns, " ", y.scalar_type());
+    const at::AutoDispatchBelowADInplaceOrView below;
+    const Tensor dx = like(y);
     launch(plan.kernel, y.get_device(), at_(dy), at_(y), to(dx), i64(y.numel() / columns), i64(dy_stride), int(columns));
-    return {dx, none, none};
+    return {dx};
   }
 };
-
-std::optional<Tensor> softmax(const Tensor& x, int64_t generation) {
-  if (x.dim() == 0 || x.numel() == 0) return std::nullopt;
-  const int64_t x_stride = row_stride(x);
-  if (!readable(x, x_stride)) return std::nullopt;
-  const Plan plan = plan_of(Softmax::form(x, generation, false, x_stride));
-  if (!plan.fits || !plan_of(Softmax::form(x, 0, true, x.size(x.dim() - 1))).fits) return std::nullopt;
-  const c10::DeviceGuard guard(x.device());
-  return Softmax::apply(x, x_stride, plan);
-}
 
 // --- Gated activations ----------------------------------------------------------------------------------------------
 
-struct Gated : torch::autograd::Function<Gated> {
+u32 vectors(const Tensor& x, int64_t count) { return u32(count * x.element_size() / VECTOR_BYTES); }
+
+Form gated_form(int64_t op, const Tensor& x, int64_t columns, int64_t rows, int64_t generation, bool backward, bool flat) {
+  return {generation, op, backward, x.get_device(), dtype_of(x), -1, rows, columns, flat, 0};
+}
+
+struct Gated : Backward {
+  int64_t number;
+
+  explicit Gated(int64_t number) : Backward(number == SILU_MUL ? "silu_mul" : "gelu_mul"), number(number) {}
+
   static Form form(int64_t op, const Tensor& gate, int64_t generation, bool backward, bool flat) {
     const int64_t columns = gate.size(gate.dim() - 1);
-    return {generation, op, backward, gate.get_device(), dtype_of(gate), -1, gate.numel() / columns, columns, flat, 0};
+    return gated_form(op, gate, columns, gate.numel() / columns, generation, backward, flat);
   }
 
-  static u32 vectors(const Tensor& gate, int64_t count) { return u32(count * gate.element_size() / VECTOR_BYTES); }
-
-  static Tensor forward(AutogradContext* ctx, const Tensor& gate, const Tensor& up, int64_t op, int64_t gate_stride,
-                        int64_t up_stride, bool flat, const Plan& plan) {
-    const Tensor y = like(gate);
-    const int64_t columns = gate.size(gate.dim() - 1);
-    // `parts` is the number of vectors, which may be smaller than 16 bytes in the forward.
-    launch(plan.kernel, gate.get_device(), at_(gate), at_(up), to(y), i64(flat ? 0 : gate_stride),
-           i64(flat ? 0 : up_stride), u32(plan.parts), flat ? 0u : vectors(gate, columns));
-    ctx->save_for_backward({gate, up});
-    ctx->saved_data["op"] = op;
+  static std::optional<Tensor> run(const Tensor& gate, const Tensor& up, int64_t op, int64_t generation) {
+    if (gate.dim() == 0 || gate.numel() == 0 || !steps(gate, up)) return std::nullopt;
+    const int64_t gate_stride = row_stride(gate), up_stride = row_stride(up);
+    const int64_t columns = gate.size(gate.dim() - 1), size = VECTOR_BYTES / gate.element_size();
+    // Rows of whole vectors, so that any layout of the gradient can be read.
+    if (columns % size || !readable(gate, gate_stride) || !readable(up, up_stride)) return std::nullopt;
+    const bool flat = gate.is_contiguous() && up.is_contiguous();
+    const Plan plan = plan_of(form(op, gate, generation, false, flat));
+    if (!plan.fits || !plan_of(form(op, gate, 0, true, flat)).fits) return std::nullopt;
+    const c10::DeviceGuard guard(gate.device());
+    Tensor y;
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      y = like(gate);
+      // `parts` is the number of vectors, which may be smaller than 16 bytes in the forward.
+      launch(plan.kernel, gate.get_device(), at_(gate), at_(up), to(y), i64(flat ? 0 : gate_stride),
+             i64(flat ? 0 : up_stride), u32(plan.parts), flat ? 0u : vectors(gate, columns));
+    }
+    if (torch::autograd::compute_requires_grad(gate, up)) {
+      auto [node, step] = node_of(new Gated(op), gate, up);
+      torch::autograd::set_history(y, node);
+      step->saved[0] = SavedVariable(gate, false);
+      step->saved[1] = SavedVariable(up, false);
+    }
     return y;
   }
 
-  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    const int64_t op = ctx->saved_data["op"].toInt();
-    refuse_second_derivative(op == SILU_MUL ? "silu_mul" : "gelu_mul");
-    const variable_list saved = ctx->get_saved_variables();
-    const Tensor &gate = saved[0], &up = saved[1];
+  variable_list differentiate(const variable_list& gradients) override {
+    const Tensor gate = saved[0].unpack(), up = saved[1].unpack();
     const int64_t columns = gate.size(gate.dim() - 1), gate_stride = row_stride(gate), up_stride = row_stride(up);
     int64_t dy_stride = 0;
-    Tensor dy = read_gradient(gradients[0], dy_stride);
+    const Tensor dy = read_gradient(gradients[0], dy_stride);
     const bool flat = gate.is_contiguous() && up.is_contiguous() && dy.is_contiguous();
-    const Plan plan = plan_of(form(op, gate, 0, true, flat));
-    TORCH_CHECK(plan.fits, "no backward kernel takes this shape");
+    const Plan plan = plan_of(form(number, gate, 0, true, flat));
+    TORCH_CHECK(plan.fits, op, ": no backward kernel takes this shape");
+    const at::AutoDispatchBelowADInplaceOrView below;
     const Tensor dgate = like(gate), dup = like(gate);
     launch(plan.kernel, gate.get_device(), at_(dy), at_(gate), at_(up), to(dgate), to(dup), i64(dy_stride),
            i64(gate_stride), i64(up_stride), vectors(gate, gate.numel()), vectors(gate, columns));
-    const Tensor none;
-    return {dgate, dup, none, none, none, none, none};
+    return {dgate, dup};
   }
 };
 
-std::optional<Tensor> gated(const Tensor& gate, const Tensor& up, int64_t op, int64_t generation) {
-  if (gate.dim() == 0 || gate.numel() == 0) return std::nullopt;
-  const int64_t gate_stride = row_stride(gate), up_stride = row_stride(up);
-  const int64_t columns = gate.size(gate.dim() - 1), size = VECTOR_BYTES / gate.element_size();
-  // Rows of whole vectors, so that any layout of the gradient can be read.
-  if (columns % size || !readable(gate, gate_stride) || !readable(up, up_stride)) return std::nullopt;
-  const bool flat = gate.is_contiguous() && up.is_contiguous();
-  const Plan plan = plan_of(Gated::form(op, gate, generation, false, flat));
-  if (!plan.fits || !plan_of(Gated::form(op, gate, 0, true, flat)).fits) return std::nullopt;
-  const c10::DeviceGuard guard(gate.device());
-  return Gated::apply(gate, up, op, gate_stride, up_stride, flat, plan);
-}
+// --- SwiGLU: gate and up are the halves of one tensor's rows --------------------------------------------------------
+
+struct SwiGLU : Backward {
+  SwiGLU() : Backward("swiglu") {}
+
+  static Form form(const Tensor& gate_up, int64_t generation, bool backward) {
+    const int64_t columns = gate_up.size(gate_up.dim() - 1);
+    return gated_form(SWIGLU, gate_up, columns / 2, gate_up.numel() / columns, generation, backward, false);
+  }
+
+  static std::optional<Tensor> run(const Tensor& gate_up, int64_t generation) {
+    if (gate_up.dim() == 0 || gate_up.numel() == 0 || !steps(gate_up)) return std::nullopt;
+    const int64_t stride = row_stride(gate_up), columns = gate_up.size(gate_up.dim() - 1) / 2;
+    // Halves of whole vectors.
+    if (columns * gate_up.element_size() % VECTOR_BYTES || !readable(gate_up, stride)) return std::nullopt;
+    const Plan plan = plan_of(form(gate_up, generation, false));
+    if (!plan.fits || !plan_of(form(gate_up, 0, true)).fits) return std::nullopt;
+    const c10::DeviceGuard guard(gate_up.device());
+    Tensor y;
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      std::vector<int64_t> shape = gate_up.sizes().vec();
+      shape.back() = columns;
+      y = at::empty(shape, gate_up.options());
+      launch(plan.kernel, gate_up.get_device(), at_(gate_up), half(gate_up, columns), to(y), i64(stride), i64(stride),
+             vectors(y, y.numel()), vectors(y, columns));
+    }
+    if (torch::autograd::compute_requires_grad(gate_up)) {
+      auto [node, step] = node_of(new SwiGLU(), gate_up);
+      torch::autograd::set_history(y, node);
+      step->saved[0] = SavedVariable(gate_up, false);
+    }
+    return y;
+  }
+
+  variable_list differentiate(const variable_list& gradients) override {
+    const Tensor gate_up = saved[0].unpack();
+    const int64_t columns = gate_up.size(gate_up.dim() - 1) / 2, stride = row_stride(gate_up);
+    int64_t dy_stride = 0;
+    const Tensor dy = read_gradient(gradients[0], dy_stride);
+    const Plan plan = plan_of(form(gate_up, 0, true));
+    TORCH_CHECK(plan.fits, op, ": no backward kernel takes this shape");
+    const at::AutoDispatchBelowADInplaceOrView below;
+    const Tensor joined = like(gate_up);
+    launch(plan.kernel, gate_up.get_device(), at_(dy), at_(gate_up), half(gate_up, columns), to(joined),
+           half(joined, columns), i64(dy_stride), i64(stride), i64(stride), vectors(dy, dy.numel()),
+           vectors(dy, columns));
+    return {joined};
+  }
+
+ private:
+  // The address of the second half of the first row.
+  static const void* half(const Tensor& x, int64_t columns) {
+    return static_cast<const char*>(x.const_data_ptr()) + columns * x.element_size();
+  }
+};
 
 void connect(uint64_t launch_address, uint64_t stream_address, const py::object& prepare, const py::object& failed) {
   host.launch = reinterpret_cast<Launch>(launch_address);
@@ -436,7 +585,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("connect", &connect);
   module.def("rmsnorm", &rmsnorm);
   module.def("add_rmsnorm", &add_rmsnorm);
-  module.def("gated", &gated);
-  module.def("layernorm", &layernorm);
-  module.def("softmax", &softmax);
+  module.def("gated", &Gated::run);
+  module.def("layernorm", &LayerNorm::run);
+  module.def("softmax", &Softmax::run);
+  module.def("swiglu", &SwiGLU::run);
 }

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 OP = Op(__name__, "cross_entropy", ("hip", "triton", "eager"))
+FORWARD = Op(__name__, "cross_entropy_with_normalizers", ("hip", "triton", "eager"))
+"""The op without autograd, and the logarithm of each row's sum of exponentials, for the backward."""
+BACKWARD = Op(__name__, "cross_entropy_backward", ("hip", "triton", "eager"))
+"""The gradient of the logits, from `logits, labels, normalizers`, the gradient of the losses and `ignore_index`."""
 
 Reduction = Literal["mean", "sum", "none"]
 

@@ -45,7 +45,8 @@ def row_blocks(columns: int, itemsize: int) -> int:
 def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
     """Losses of the rows, and the logarithms of their sums of exponentials."""
     rows, columns = logits.shape
-    losses, normalizers = torch.empty((2, rows), dtype=torch.float32, device=logits.device).unbind()
+    # Tensors of their own: an operator must not return two views of one.
+    losses, normalizers = (torch.empty(rows, dtype=torch.float32, device=logits.device) for _ in range(2))
     if rows:
         launch = FORWARD.get(logits.get_device(), THREADS, T=NAMES[logits.dtype], THREADS=THREADS)
         addresses = (logits.data_ptr(), labels.data_ptr(), losses.data_ptr(), normalizers.data_ptr())
@@ -76,3 +77,16 @@ def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
     if trains(logits):
         return trained(logits, labels, ignore_index)
     return forward(logits, labels, ignore_index)[0]
+
+
+def cross_entropy_with_normalizers(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
+    """See `hipward_kernels.ops.cross_entropy.FORWARD`."""
+    return forward(logits, labels.contiguous(), ignore_index) if takes(logits) else NotImplemented
+
+
+def cross_entropy_backward(
+    logits: Tensor, labels: Tensor, normalizers: Tensor, dlosses: Tensor, ignore_index: int
+) -> Any:
+    """See `hipward_kernels.ops.cross_entropy.BACKWARD`."""
+    fits = takes(logits)
+    return backward(dlosses, logits, labels.contiguous(), normalizers, ignore_index) if fits else NotImplemented

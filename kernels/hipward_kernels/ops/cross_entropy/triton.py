@@ -129,3 +129,20 @@ def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
     if trains(logits):
         return trained(logits, labels, ignore_index)  # type: ignore[no-any-return]
     return forward(logits, labels, ignore_index)[0]
+
+
+def cross_entropy_with_normalizers(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
+    """See `hipward_kernels.ops.cross_entropy.FORWARD`."""
+    if logits.shape[-1] == 0:
+        return NotImplemented  # type: ignore[no-any-return]
+    return forward(as_rows(logits) if logits.numel() else logits, labels.contiguous(), ignore_index)
+
+
+def cross_entropy_backward(
+    logits: Tensor, labels: Tensor, normalizers: Tensor, dlosses: Tensor, ignore_index: int
+) -> Tensor:
+    """See `hipward_kernels.ops.cross_entropy.BACKWARD`."""
+    if logits.shape[-1] == 0:
+        return NotImplemented  # type: ignore[no-any-return]
+    logits = as_rows(logits) if logits.numel() else logits
+    return backward(dlosses, logits, labels.contiguous(), normalizers, ignore_index)

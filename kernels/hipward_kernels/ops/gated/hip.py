@@ -100,6 +100,19 @@ class Gated:
         launch, blocks = self._backward_launch(device, dtype, size, bool(flat))
         return launch.handle, blocks, launch.threads
 
+    def joined_for_training(self, backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
+        """The same for `swiglu`, whose inputs are the halves of rows."""
+        device, dtype, size = form[3], training.DTYPES.get(form[4]), form[6] * form[7]
+        if dtype is None:
+            return None
+        if not backward:
+            return self._for_training(backward, (*form[:8], 0, 0))
+        size *= dtype.itemsize
+        if size // VECTOR_BYTES > MOST_VECTORS:
+            return None
+        launch, blocks = self._backward_launch(device, dtype, size, flat=False, joined=1)
+        return launch.handle, blocks, launch.threads
+
     def _backward_launch(
         self, device: int, dtype: torch.dtype, size: int, flat: bool, joined: int = 0
     ) -> tuple[Launch, int]:

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 OP = Op(__name__, "layernorm", ("hip", "triton", "eager"))
+FORWARD = Op(__name__, "layernorm_with_statistics", ("hip", "triton", "eager"))
+"""The op without autograd, and the mean and `1 / sqrt(variance + eps)` of each row, for the backward."""
+BACKWARD = Op(__name__, "layernorm_backward", ("hip", "triton", "eager"))
+"""Gradients of `x`, of the weight and of the bias, from these, `mean`, `scale` and the gradient of the result."""
 
 
 def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.dispatch import tuning
-from hipward_kernels.gpu.arch import cluster_of, get_gfx
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops import parts as partial_gradients
@@ -24,7 +24,15 @@ from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, Launches, aligned, at_least_as_wide, readable_rows, whole_vectors
 from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like
 from hipward_kernels.ops.layernorm.autograd import Statistics, function
-from hipward_kernels.ops.row_plan import BACKWARD_VECTORS, Plan, backward_teams, cluster_for, most_vectors, plan
+from hipward_kernels.ops.row_plan import (
+    BACKWARD_VECTORS,
+    Plan,
+    backward_teams,
+    cluster_for,
+    most_vectors,
+    nvidia_backward,
+    plan,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +45,6 @@ _BACKWARD = Launches(Kernel(Path(__file__).with_name("backward.hip"), "backward"
 PRELOADED_VECTORS = 2
 """Vectors of a thread up to which weight and bias are loaded together with the row."""
 
-CLUSTERED_ROW_THREADS, CLUSTERED_MOST_VECTORS = 256, 4
-"""Threads and most vectors of a thread, in the backward of rows that do not fit into one block."""
-
 
 def forward_plan(arch: str, columns: int, itemsize: int) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
@@ -49,13 +54,11 @@ def forward_plan(arch: str, columns: int, itemsize: int) -> tuple[Plan, dict[str
     return found, {**found.macros(), "PRELOAD": int(found.vectors <= PRELOADED_VECTORS)}
 
 
-def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
+def backward_plan(arch: str, columns: int, itemsize: int, rows: int) -> Plan | None:
     """The launch of the backward."""
-    found, cluster = plan(columns, itemsize, BACKWARD_VECTORS, 1, {}), 2
-    while found is None and cluster <= cluster_of(arch):
-        found = plan(columns, itemsize, CLUSTERED_MOST_VECTORS, cluster, {"row_threads": CLUSTERED_ROW_THREADS})
-        cluster *= 2
-    return found
+    if not arch.startswith("sm_"):
+        return plan(columns, itemsize, BACKWARD_VECTORS, 1, {})
+    return nvidia_backward(arch, "layernorm", columns, itemsize, rows)
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def ready_backward(
 ) -> Ready | None:
     """The same for the backward, which has `step` partial gradients."""
     arch = get_gfx(device)
-    found = backward_plan(arch, columns, dtype.itemsize) if _fits(dtype, weight, columns) else None
+    found = backward_plan(arch, columns, dtype.itemsize, rows) if _fits(dtype, weight, columns) else None
     if found is None:
         return None
     names = _names(dtype, weight, scaled=scaled, shifted=shifted)
@@ -147,7 +150,8 @@ def forward(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *
     y = contiguous_like(x)
     x = as_rows(x) if y.numel() else x.reshape(0, max(x.shape[-1], 1))
     rows, columns = x.shape
-    mean, scale = torch.empty((2, rows if save else 0), dtype=torch.float32, device=x.device).unbind()
+    # Tensors of their own: an operator must not return two views of one.
+    mean, scale = (torch.empty(rows, dtype=torch.float32, device=x.device) if save else y for _ in range(2))
     statistics = Statistics(mean, scale) if save else None
     if not rows:
         return y, statistics
@@ -157,7 +161,7 @@ def forward(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *
     parameters = [x if parameter is None else parameter for parameter in (weight, bias)]
     if found is None or not aligned(x, *parameters):
         return NotImplemented
-    tensors = (x, *parameters, y, mean if save else y, scale if save else y)
+    tensors = (x, *parameters, y, mean, scale)
     found.launch(found.blocks, *(t.data_ptr() for t in tensors), rows, x.stride(0), columns, 1 / columns, eps)
     return y, statistics
 
@@ -239,3 +243,20 @@ def layernorm(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float)
         return trained(x, weight, bias, eps) if differentiable(x, weight, bias) else NotImplemented
     result = forward(x, weight, bias, eps, save=False)
     return result if result is NotImplemented else result[0]
+
+
+def layernorm_with_statistics(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Any:
+    """See `hipward_kernels.ops.layernorm.FORWARD`."""
+    result = forward(x, weight, bias, eps, save=True)
+    if result is NotImplemented:
+        return result
+    y, statistics = result
+    return y, statistics.mean, statistics.scale
+
+
+def layernorm_backward(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, scale: Tensor, dy: Tensor
+) -> Any:
+    """See `hipward_kernels.ops.layernorm.BACKWARD`."""
+    fits = differentiable(x, weight, bias)
+    return backward(dy, x, weight, bias, Statistics(mean, scale)) if fits else NotImplemented

@@ -323,3 +323,19 @@ def layernorm(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float)
     if trains(x, weight, bias):
         return trained(x, weight, bias, eps)  # type: ignore[no-any-return]
     return forward(x, weight, bias, eps, save=False)[0]
+
+
+def layernorm_with_statistics(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """See `hipward_kernels.ops.layernorm.FORWARD`."""
+    y, statistics = forward(x, weight, bias, eps, save=True)
+    assert statistics is not None  # noqa: S101 - for the type checker
+    return y, statistics.mean, statistics.scale
+
+
+def layernorm_backward(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, scale: Tensor, dy: Tensor
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """See `hipward_kernels.ops.layernorm.BACKWARD`."""
+    return backward(dy, x, weight, bias, Statistics(mean, scale))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hipward_kernels.ops.rope.layout import Layout
 
 OP = Op(__name__, "qkv_rope", ("hip", "triton", "eager"))
+BACKWARD = Op(__name__, "qkv_rope_backward", ("hip", "triton", "eager"))
+"""The gradient of the joined tensor, from those of queries, keys and values, the tables and the layout."""
 
 
 def qkv_rope(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.ops.rope.eager import rope
+from hipward_kernels.ops.rope.eager import rope, rope_backward
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,3 +21,9 @@ def qkv_rope(
     by_head = torch.unflatten(qkv, -1, (heads + 2 * kv_heads, -1))
     q, k, v = torch.split(by_head, [heads, kv_heads, kv_heads], dim=-2)
     return rope(q, cos, sin, layout), rope(k, cos, sin, layout), v.contiguous()
+
+
+def qkv_rope_backward(dq: Tensor, dk: Tensor, dv: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """See `hipward_kernels.ops.qkv_rope.BACKWARD`."""
+    parts = (rope_backward(dq, cos, sin, layout), rope_backward(dk, cos, sin, layout), dv)
+    return torch.cat(parts, dim=-2).flatten(-2)

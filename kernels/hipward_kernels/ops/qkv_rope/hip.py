@@ -75,3 +75,9 @@ def qkv_rope(qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, l
     if trains(qkv):
         return trained(qkv, cos, sin, heads, kv_heads, layout)
     return forward(qkv, cos, sin, heads, kv_heads, layout)
+
+
+def qkv_rope_backward(dq: Tensor, dk: Tensor, dv: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Any:
+    """See `hipward_kernels.ops.qkv_rope.BACKWARD`."""
+    fits = not dq.numel() or takes(dq.contiguous(), cos, sin)
+    return backward(dq, dk, dv, cos, sin, layout) if fits else NotImplemented

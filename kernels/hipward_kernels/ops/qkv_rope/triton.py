@@ -192,3 +192,8 @@ def qkv_rope(
     if trains(qkv):
         return trained(qkv, cos, sin, heads, kv_heads, layout)  # type: ignore[no-any-return]
     return forward(qkv, cos, sin, heads, kv_heads, layout)
+
+
+def qkv_rope_backward(dq: Tensor, dk: Tensor, dv: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """See `hipward_kernels.ops.qkv_rope.BACKWARD`."""
+    return backward(dq, dk, dv, cos, sin, layout)

@@ -12,23 +12,28 @@
 
 constexpr bool ADD = HIPWARD_ADD;
 
+// Whether the weight is read for each row: in registers, it would leave none for other blocks of the same multiprocessor.
+constexpr bool REREAD = CLUSTER > 1 && VECTORS > 4;
+
 extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     backward(const T* dy, const T* x, const W* weight, const T* dtotal, T* dx, float* parts, i64 rows, i64 dy_stride,
              i64 x_stride, i64 dtotal_stride, i64 step, int columns, float over_columns, float eps) {
   __shared__ float scratch[2 * SCRATCH];
   const i64 begin = i64(block() / CLUSTER) * ROWS, place = thread() / ROW_THREADS;
   Scale scale[VECTORS];
-  if constexpr (HAS_WEIGHT) for_each_vector(columns, true, [&](int v, int column) { scale[v].read(weight + column); });
+  const auto read_weight = [&](int v, int column) { scale[v].read(weight + column); };
+  if constexpr (HAS_WEIGHT && !REREAD) for_each_vector(columns, true, read_weight);
   float dweight[VECTORS][N] = {};
 
   // All threads of a block process the same number of rows, because they reduce together.
   for (i64 first = begin; first < rows; first += step) {
     const i64 row = first + place;
     const bool live = ROWS == 1 || row < rows;
-      cluster_arrive();
+    cluster_arrive();
     Vec<T> from[VECTORS], slope[VECTORS], more[ADD ? VECTORS : 1];
     for_each_vector(columns, live, [&](int v, int column) { from[v] = load(x + row * x_stride + column); });
     for_each_vector(columns, live, [&](int v, int column) { slope[v] = load(dy + row * dy_stride + column); });
+    if constexpr (HAS_WEIGHT && REREAD) for_each_vector(columns, live, read_weight);
     if constexpr (ADD) {
       for_each_vector(columns, live, [&](int v, int column) { more[v] = load(dtotal + row * dtotal_stride + column); });
     }

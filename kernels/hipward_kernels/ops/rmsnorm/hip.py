@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.dispatch import tuning
-from hipward_kernels.gpu.arch import cluster_of, get_gfx
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops import parts as partial_gradients
@@ -32,7 +32,15 @@ from hipward_kernels.ops.hip_launch import (
 )
 from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like
 from hipward_kernels.ops.rmsnorm.autograd import functions
-from hipward_kernels.ops.row_plan import BACKWARD_VECTORS, Plan, backward_teams, cluster_for, most_vectors, plan
+from hipward_kernels.ops.row_plan import (
+    BACKWARD_VECTORS,
+    Plan,
+    backward_teams,
+    cluster_for,
+    most_vectors,
+    nvidia_backward,
+    plan,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,14 +56,6 @@ PRELOADED_VECTORS = 8
 TOGETHER_THREADS = 256
 """Threads of a block up to which the weight is in registers together with the row. With more threads, no second block
 fits, which costs 20 % on an H200."""
-
-WIDE_ROW_THREADS = 1024
-"""Most threads of a row in a block of NVIDIA's backward. A block of 1024 threads is faster than a cluster of smaller
-ones: rows of 11,008 in bfloat16 take 464 instead of 812 µs on an H100 (16,384 rows)."""
-
-CLUSTERED_ROW_THREADS, CLUSTERED_MOST_VECTORS = 256, 4
-"""Threads and most vectors of a thread, in the backward of rows that do not fit into one block. Several small blocks of
-a compute unit wait for their clusters in turn: rows of 28,672 take 1,676 instead of 2,367 µs."""
 
 
 def forward_plan(
@@ -76,15 +76,11 @@ def forward_plan(
     return found, {**found.macros(), **how, "ADD": inputs - 1}
 
 
-def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
+def backward_plan(op: str, arch: str, columns: int, itemsize: int, rows: int) -> Plan | None:
     """The launch of the backward."""
     if not arch.startswith("sm_"):
         return plan(columns, itemsize, BACKWARD_VECTORS, 1, {})
-    found, cluster = plan(columns, itemsize, BACKWARD_VECTORS, 1, {}, WIDE_ROW_THREADS), 2
-    while found is None and cluster <= cluster_of(arch):
-        found = plan(columns, itemsize, CLUSTERED_MOST_VECTORS, cluster, {"row_threads": CLUSTERED_ROW_THREADS})
-        cluster *= 2
-    return found
+    return nvidia_backward(arch, op, columns, itemsize, rows)
 
 
 @dataclass(frozen=True)
@@ -140,7 +136,8 @@ def ready_backward(
 ) -> Ready | None:
     """The same for the backward, which has `step` partial gradients of the weight."""
     arch = get_gfx(device)
-    found = backward_plan(arch, columns, dtype.itemsize) if _fits(dtype, scale, columns) else None
+    op = "add_rmsnorm" if add else "rmsnorm"
+    found = backward_plan(op, arch, columns, dtype.itemsize, rows) if _fits(dtype, scale, columns) else None
     if found is None:
         return None
     macros = {**found.macros(), "ADD": int(add), "HAS_WEIGHT": int(scale is not None)}

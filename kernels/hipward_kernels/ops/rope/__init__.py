@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["LAYOUTS", "OP", "Layout", "check_table", "convert_weight", "rope", "rope_table"]
 
 OP = Op(__name__, "rope", ("hip", "triton", "eager"))
+BACKWARD = Op(__name__, "rope_backward", ("hip", "triton", "eager"))
+"""The gradient of `x`, from the gradient of the result, the tables and the layout."""
 
 
 def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout = "half") -> Tensor:

@@ -26,3 +26,8 @@ def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
     turned = (a * cos - b * sin, b * cos + a * sin)
     y = torch.cat(turned, dim=-1) if layout == "half" else torch.stack(turned, dim=-1).flatten(-2)
     return torch.cat([y.to(x.dtype), rest], dim=-1)
+
+
+def rope_backward(dy: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """See `hipward_kernels.ops.rope.BACKWARD`."""
+    return rope(dy, cos, -sin, layout)

@@ -137,3 +137,9 @@ def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Any:
     if x.numel() and not takes(x, cos, sin):
         return NotImplemented
     return trained(x, cos, sin, layout) if trains(x) else forward(x, cos, sin, layout)
+
+
+def rope_backward(dy: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Any:
+    """See `hipward_kernels.ops.rope.BACKWARD`."""
+    dy = dy.contiguous()
+    return rotate(dy, cos, sin, layout, True) if not dy.numel() or takes(dy, cos, sin) else NotImplemented

@@ -191,3 +191,8 @@ trained = function(forward, backward)
 def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
     """See `hipward_kernels.ops.rope`."""
     return trained(x, cos, sin, layout) if trains(x) else forward(x, cos, sin, layout)
+
+
+def rope_backward(dy: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """See `hipward_kernels.ops.rope.BACKWARD`."""
+    return backward(dy, cos, sin, layout)

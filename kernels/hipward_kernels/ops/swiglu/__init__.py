@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 OP = Op(__name__, "swiglu", ("hip", "triton", "eager"))
+BACKWARD = Op(__name__, "swiglu_backward", ("hip", "triton", "eager"))
+"""The gradient of `gate_up`, from it and the gradient of the result."""
 
 
 def swiglu(gate_up: Tensor) -> Tensor:

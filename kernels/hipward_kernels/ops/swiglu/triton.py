@@ -67,3 +67,8 @@ trained = function(forward, backward)
 def swiglu(gate_up: Tensor) -> Tensor:
     """See `hipward_kernels.ops.swiglu`."""
     return trained(gate_up) if trains(gate_up) else forward(gate_up)
+
+
+def swiglu_backward(gate_up: Tensor, dy: Tensor) -> Tensor:
+    """See `hipward_kernels.ops.swiglu.BACKWARD`."""
+    return backward(dy, gate_up)
