@@ -19,6 +19,11 @@ while (($#)); do
         *) passed+=("$1") && shift ;;
     esac
 done
+if [[ $tools == needed ]]; then
+    for tool in rocprofv3 rocprof-sys-run rocprof-compute; do
+        command -v "$tool" >/dev/null || { echo "$tool is not installed; it comes with ROCm" >&2 && exit 1; }
+    done
+fi
 mkdir -p "$directory"
 script=(-m "hipward_kernels.workshop.tiny_llama_$version" --num-steps 10 "${passed[@]}")
 
@@ -34,9 +39,6 @@ script=(-m "hipward_kernels.workshop.tiny_llama_$version" --num-steps 10 "${pass
 amd() {
     if command -v "$1" >/dev/null; then
         "$@"
-    elif [[ $tools == needed ]]; then
-        echo "$1 is not installed; it comes with ROCm" >&2
-        exit 1
     else
         echo "$1 is not installed: skipped"
     fi
