@@ -38,6 +38,8 @@ pub struct Tree<'a> {
     missing: Vec<usize>,
     /// The start of the first node whose children were omitted.
     cut: Option<usize>,
+    /// The comments that are no nodes: those within a long block.
+    hidden_comments: Vec<Range<usize>>,
 }
 
 const ROOT: Node = Node(0);
@@ -48,7 +50,12 @@ const ROOT: Node = Node(0);
 const MAX_DEPTH: usize = 1000;
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(source: &'a str, parsed: &tree_sitter::Tree, grammar: &Grammar) -> Tree<'a> {
+    pub(super) fn new(
+        source: &'a str,
+        parsed: &tree_sitter::Tree,
+        grammar: &Grammar,
+        hidden_comments: Vec<Range<usize>>,
+    ) -> Tree<'a> {
         // About one stored node for six bytes of ordinary code.
         let mut tree = Tree {
             source,
@@ -56,6 +63,7 @@ impl<'a> Tree<'a> {
             error_nodes: Vec::new(),
             missing: Vec::new(),
             cut: None,
+            hidden_comments,
         };
         let broken = parsed.root_node().has_error();
         let mut cursor = parsed.walk();
@@ -107,6 +115,21 @@ impl<'a> Tree<'a> {
     /// The whole text.
     pub fn source(&self) -> &'a str {
         self.source
+    }
+
+    /// All comments, in source order.
+    pub fn comments(&self) -> Vec<Range<usize>> {
+        let nodes = self
+            .nodes
+            .iter()
+            .filter(|entry| entry.kind == Kind::Comment)
+            .map(|entry| entry.start as usize..entry.end as usize);
+        let mut comments: Vec<_> = nodes.collect();
+        if !self.hidden_comments.is_empty() {
+            comments.extend_from_slice(&self.hidden_comments);
+            comments.sort_unstable_by_key(|comment| comment.start);
+        }
+        comments
     }
 
     /// The root node.
