@@ -2,6 +2,8 @@
 //!
 //! An error is a sentence for the user: every function returns one if its request is invalid.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 
@@ -109,7 +111,8 @@ impl Encode for Project {
 
 /// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
 ///
-/// A file with an unsupported name is omitted from the result, but may be part of the project context of other files.
+/// A file with an unsupported name is omitted from the result, unless another one includes it as requirements, but may be
+/// part of the project context of other files.
 pub fn project(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["files", "target", "select", "ignore", "rules"])?;
     let mut options = options(&request)?;
@@ -122,10 +125,18 @@ pub fn project(request: &str) -> Result<String, String> {
         beside.add(path, Some(source));
     }
     let project_context = ProjectContext::new(beside);
+    let included = included(&given)?;
     let mut survey = Survey::default();
     let mut files = Vec::new();
     for (path, source) in sources {
-        let Some(language) = Language::of_path(path) else {
+        let named = Language::of_path(path);
+        let is_included = || {
+            included
+                .binary_search_by(|known| known.as_str().cmp(path))
+                .is_ok()
+        };
+        let Some(language) = named.or_else(|| is_included().then_some(Language::Requirements))
+        else {
             continue;
         };
         options.language = Some(language);
@@ -221,6 +232,28 @@ pub fn project_context(request: &str) -> Result<String, String> {
         }
     }
     Ok(encode(&answers))
+}
+
+/// `{files: [{path, source?}]}` → the paths of the files with unsupported names that others include as requirements:
+/// `-r pins.lst`, `pip install -r deps/gpu`. They are analyzed with the language `requirements`. The text is needed of
+/// requirements, containers, YAML, makefiles, shell scripts, `setup.py`, and of files that were found to be included.
+pub fn included_requirements(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["files"])?;
+    let given = request.objects("files", &["path", "source"])?;
+    Ok(encode(&included(&given)?))
+}
+
+/// The included files of [`included_requirements`], sorted.
+fn included(given: &[Request]) -> Result<Vec<String>, String> {
+    let mut texts = BTreeMap::new();
+    for file in given {
+        texts.insert(file.text("path")?, file.optional_text("source")?);
+    }
+    let text = |path: &str| texts.get(path).copied().flatten().map(Cow::Borrowed);
+    let paths = texts.keys().map(|path| (*path).to_owned());
+    Ok(crate::included_requirements(paths, &text, &|path| {
+        texts.contains_key(path)
+    }))
 }
 
 /// Like [`analyze`], with `path`: the file is counted in the summary that [`survey_finish`] returns. One file at a
