@@ -2,13 +2,11 @@
 //!
 //! An error is a sentence for the user: every function returns one if its request is invalid.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 
 use crate::analysis::{Options, Session};
-use crate::project_context::{InMemoryFiles, ProjectContext, parent};
+use crate::project_context::{FileSource, InMemoryFiles, ProjectContext, parent};
 use crate::registry::RULES;
 use crate::selection::Selection;
 use crate::summary::Survey;
@@ -245,14 +243,16 @@ pub fn included_requirements(request: &str) -> Result<String, String> {
 
 /// The included files of [`included_requirements`], sorted.
 fn included(given: &[Request]) -> Result<Vec<String>, String> {
-    let mut texts = BTreeMap::new();
+    let mut files = InMemoryFiles::default();
+    let mut paths = Vec::new();
     for file in given {
-        texts.insert(file.text("path")?, file.optional_text("source")?);
+        let path = file.text("path")?;
+        files.add(path, file.optional_text("source")?);
+        paths.push(path.to_owned());
     }
-    let text = |path: &str| texts.get(path).copied().flatten().map(Cow::Borrowed);
-    let paths = texts.keys().map(|path| (*path).to_owned());
+    let text = |path: &str| files.text(path);
     Ok(crate::included_requirements(paths, &text, &|path| {
-        texts.contains_key(path)
+        files.is_file(path)
     }))
 }
 

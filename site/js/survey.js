@@ -88,8 +88,8 @@ async function readable(files, skipped) {
   const read = async (file) => ({ path: file.path, source: (await textOf(file)).text });
   const sources = await Promise.all(known.filter(mayInclude).map(read));
   for (let isNew = sources.length > 0; isNew && others.length > 0; ) {
-    const paths = others.map(({ path }) => ({ path }));
-    const included = new Set(await askAnalyzer("included_requirements", { files: [...sources, ...paths] }));
+    const files = [...sources, ...others.map(({ path }) => ({ path }))].sort(byPath);
+    const included = new Set(await askAnalyzer("included_requirements", { files }));
     const fresh = others.filter(({ path }) => included.has(path));
     others = others.filter(({ path }) => !included.has(path));
     known.push(...fresh.map((file) => ({ ...file, language: "requirements" })));
@@ -97,8 +97,10 @@ async function readable(files, skipped) {
     isNew = fresh.length > 0;
   }
   for (const { path } of others) skip(skipped, "kind", path);
-  return known.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return known.sort(byPath);
 }
+
+const byPath = (a, b) => (a.path < b.path ? -1 : 1);
 
 const including = new Set(["requirements", "pyproject", "dockerfile", "yaml", "shell", "makefile"]);
 const mayInclude = ({ path, language }) => including.has(language) || /(^|\/)setup\.py$/.test(path);

@@ -37,7 +37,7 @@ impl PythonExtension for SetupScript<'_> {
         if facts.requirements.is_empty() {
             return;
         }
-        facts.comments = semantics.tree.comments();
+        facts.comments = semantics.tree.comments(Vec::new());
         let diagnostics = FileChecker::run(source, Language::Pyproject, facts, &self.0);
         found.diagnostics.extend(diagnostics);
     }

@@ -88,11 +88,7 @@ pub fn read(
             *fix = RawFix::display_only(mem::take(&mut fix.title));
         }
     }
-    let mut comments = tree.comments();
-    if !extra.comments.is_empty() {
-        comments.extend(extra.comments);
-        comments.sort_unstable_by_key(|comment| comment.start);
-    }
+    let comments = tree.comments(extra.comments);
     ParsedFile {
         diagnostics,
         comments,

@@ -15,22 +15,24 @@ pub fn included_requirements<'t>(
     text: &dyn Fn(&str) -> Option<Cow<'t, str>>,
     is_file: &dyn Fn(&str) -> bool,
 ) -> Vec<String> {
+    // Sorted.
     let mut found: Vec<String> = Vec::new();
     let mut waiting: Vec<String> = paths.into_iter().collect();
     while let Some(path) = waiting.pop() {
-        let language = language(&path, found.contains(&path));
+        let language = language(&path, found.binary_search(&path).is_ok());
         let source = language.and_then(|_| text(&path));
         let (Some(language), Some(source)) = (language, source) else {
             continue;
         };
         for place in places(&path, &source, language, is_file) {
-            if Language::of_path(&place).is_none() && !found.contains(&place) {
-                found.push(place.clone());
+            if Language::of_path(&place).is_none()
+                && let Err(at) = found.binary_search(&place)
+            {
+                found.insert(at, place.clone());
                 waiting.push(place);
             }
         }
     }
-    found.sort_unstable();
     found
 }
 

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use hipward_analyzer_core::sort;
+
 use super::kinds::{Field, Grammar, Kind};
 
 /// A node of a [`Tree`].
@@ -117,19 +119,20 @@ impl<'a> Tree<'a> {
         self.source
     }
 
-    /// All comments, in source order.
-    pub fn comments(&self) -> Vec<Range<usize>> {
+    /// All comments and `others`, in source order.
+    pub fn comments(&self, others: Vec<Range<usize>>) -> Vec<Range<usize>> {
         let nodes = self
             .nodes
             .iter()
             .filter(|entry| entry.kind == Kind::Comment)
             .map(|entry| entry.start as usize..entry.end as usize);
         let mut comments: Vec<_> = nodes.collect();
-        if !self.hidden_comments.is_empty() {
-            comments.extend_from_slice(&self.hidden_comments);
-            comments.sort_unstable_by_key(|comment| comment.start);
+        if self.hidden_comments.is_empty() && others.is_empty() {
+            return comments;
         }
-        comments
+        comments.extend_from_slice(&self.hidden_comments);
+        comments.extend(others);
+        sort::by_key(comments, |comment| [comment.start, comment.end, 0])
     }
 
     /// The root node.
