@@ -7,7 +7,7 @@ use hipward_analyzer_core::{
     Applicability, FixedSource, Language, Note, Report, Severity, Target, fix_until_stable,
 };
 use hipward_analyzer_cuda::{CudaOptions, Libraries};
-use hipward_analyzer_files::FileOptions;
+use hipward_analyzer_files::{FileOptions, SetupScript};
 use hipward_analyzer_python::rules::RULES_AND_TRITON;
 use hipward_analyzer_python::syntax::LastParse;
 use hipward_analyzer_python::{Extra, PythonExtension, PythonOptions, checker};
@@ -123,26 +123,30 @@ fn read(
         has_hip_names: options.has_hip_names,
         extension: &|checker| check_cuda(team, filter, checker),
     };
-    let python = PythonOptions {
+    let team_and_cuda: [&dyn PythonExtension; 2] = [&TeamExtension(options), &EmbeddedCuda(cuda)];
+    let plain = PythonOptions {
         target,
         rules: RULES_AND_TRITON,
         filter,
         first_party_modules: &options.first_party_modules,
-        extensions: &[&TeamExtension(options), &EmbeddedCuda(cuda)],
+        extensions: &team_and_cuda,
+    };
+    let files = FileOptions {
+        target,
+        filter,
+        python: plain,
+        extension: &|facts| check_file(team, filter, target, facts),
+    };
+    let setup = SetupScript(files);
+    let [team_rules, embedded_cuda] = team_and_cuda;
+    let python = PythonOptions {
+        extensions: &[team_rules, embedded_cuda, &setup],
+        ..plain
     };
     match language {
         Language::Python => hipward_analyzer_python::read(source, lines, &python, last),
         Language::CudaCpp => hipward_analyzer_cuda::read(source, &cuda),
-        _ => hipward_analyzer_files::read(
-            source,
-            language,
-            &FileOptions {
-                target,
-                filter,
-                python,
-                extension: &|facts| check_file(team, filter, target, facts),
-            },
-        ),
+        _ => hipward_analyzer_files::read(source, language, &files),
     }
 }
 

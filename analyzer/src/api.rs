@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::analysis::{Options, Session};
-use crate::project_context::{InMemoryFiles, ProjectContext, parent};
+use crate::project_context::{FileSource, InMemoryFiles, ProjectContext, parent};
 use crate::registry::RULES;
 use crate::selection::Selection;
 use crate::summary::Survey;
@@ -109,7 +109,8 @@ impl Encode for Project {
 
 /// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
 ///
-/// A file with an unsupported name is omitted from the result, but may be part of the project context of other files.
+/// A file with an unsupported name is omitted from the result, unless another one includes it as requirements, but may be
+/// part of the project context of other files.
 pub fn project(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["files", "target", "select", "ignore", "rules"])?;
     let mut options = options(&request)?;
@@ -122,10 +123,18 @@ pub fn project(request: &str) -> Result<String, String> {
         beside.add(path, Some(source));
     }
     let project_context = ProjectContext::new(beside);
+    let included = included(&given)?;
     let mut survey = Survey::default();
     let mut files = Vec::new();
     for (path, source) in sources {
-        let Some(language) = Language::of_path(path) else {
+        let named = Language::of_path(path);
+        let is_included = || {
+            included
+                .binary_search_by(|known| known.as_str().cmp(path))
+                .is_ok()
+        };
+        let Some(language) = named.or_else(|| is_included().then_some(Language::Requirements))
+        else {
             continue;
         };
         options.language = Some(language);
@@ -221,6 +230,30 @@ pub fn project_context(request: &str) -> Result<String, String> {
         }
     }
     Ok(encode(&answers))
+}
+
+/// `{files: [{path, source?}]}` → the paths of the files with unsupported names that others include as requirements:
+/// `-r pins.lst`, `pip install -r deps/gpu`. They are analyzed with the language `requirements`. The text is needed of
+/// requirements, containers, YAML, makefiles, shell scripts, `setup.py`, and of files that were found to be included.
+pub fn included_requirements(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["files"])?;
+    let given = request.objects("files", &["path", "source"])?;
+    Ok(encode(&included(&given)?))
+}
+
+/// The included files of [`included_requirements`], sorted.
+fn included(given: &[Request]) -> Result<Vec<String>, String> {
+    let mut files = InMemoryFiles::default();
+    let mut paths = Vec::new();
+    for file in given {
+        let path = file.text("path")?;
+        files.add(path, file.optional_text("source")?);
+        paths.push(path.to_owned());
+    }
+    let text = |path: &str| files.text(path);
+    Ok(crate::included_requirements(paths, &text, &|path| {
+        files.is_file(path)
+    }))
 }
 
 /// Like [`analyze`], with `path`: the file is counted in the summary that [`survey_finish`] returns. One file at a

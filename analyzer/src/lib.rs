@@ -46,7 +46,7 @@ pub use hipward_analyzer_cuda::Libraries;
 pub use hipward_analyzer_python::scaffold;
 pub use hipward_analyzer_team::{ExerciseError, TeamRule, TeamRuleError, TeamRules};
 pub use ignores::{Ignored, add_ignores};
-pub use project_context::{FileSource, ProjectContext};
+pub use project_context::{FileSource, ProjectContext, included_requirements};
 pub use registry::{RULES, rule, rule_page};
 pub use selection::{Selection, UnknownRule};
 pub use summary::{Plan, PlanFile, PlanGroup, PlanStep, Progress, Survey};

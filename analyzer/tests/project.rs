@@ -349,3 +349,48 @@ fn browser_api_returns_the_same_patch() {
         assert!(sentence.contains(part), "{request}: {sentence}");
     }
 }
+
+/// A requirements file of any name is analyzed if another file includes it.
+#[test]
+fn included_requirements_are_part_of_a_project() {
+    let files = [
+        (
+            "docker/Dockerfile",
+            "FROM python\nRUN pip install -r deps/gpu\n",
+        ),
+        ("deps/gpu", "-r pins.lst\npynvml\n"),
+        ("deps/pins.lst", "onnxruntime-gpu\n"),
+        ("deps/notes", "pynvml\n"),
+    ];
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, source)| json!({ "path": path, "source": source }))
+        .collect();
+    let request = json!({ "files": files }).to_string();
+    let answer = api::project(&request).expect("a valid request");
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    let found: Vec<_> = answer["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .map(|file| {
+            let rules: Vec<_> = file["report"]["findings"]
+                .as_array()
+                .expect("findings")
+                .iter()
+                .map(|finding| finding["rule"].as_str().expect("a name"))
+                .collect();
+            (file["path"].as_str().expect("a path"), rules)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("docker/Dockerfile", vec![]),
+            ("deps/gpu", vec!["pynvml"]),
+            ("deps/pins.lst", vec!["nvidia-package"])
+        ]
+    );
+    let included = api::included_requirements(&request).expect("a valid request");
+    assert_eq!(included, r#"["deps/gpu","deps/pins.lst"]"#);
+}

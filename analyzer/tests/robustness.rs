@@ -282,6 +282,42 @@ fn long_function_is_analyzed_in_linear_time() {
     }
 }
 
+/// The grammar's scanner needs 30 seconds for such a block.
+#[test]
+fn long_block_of_comments_is_analyzed_in_linear_time() {
+    for (before, line, after) in [
+        (
+            "import apex\n",
+            "# a comment\n",
+            "import pynvml  # hipward: ignore\n",
+        ),
+        (
+            "def f():\n    import apex\n",
+            "    # \"\"\" x = '\n\n",
+            "    import pynvml  # hipward: ignore\n",
+        ),
+        ("# hipward: ignore-file[apex]\n", "#\n", "import apex\n"),
+    ] {
+        let source = format!("{before}{}{after}", line.repeat(20_000));
+        let (report, seconds) = seconds_of(|| analyze(&source, &Options::default()));
+        assert!(seconds < 5.0, "{line:?}: {seconds:.1} s");
+        let found: Vec<_> = report
+            .findings
+            .iter()
+            .map(|found| found.rule.as_str())
+            .collect();
+        assert_eq!(
+            (found, report.suppressed),
+            if before.contains("import") {
+                (vec!["apex"], 1)
+            } else {
+                (vec![], 1)
+            },
+            "{line:?}"
+        );
+    }
+}
+
 /// A line with a finding, in each language.
 const FINDINGS: [(Language, &str, &str, &str); 10] = [
     (

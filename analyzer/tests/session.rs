@@ -49,12 +49,15 @@ fn incremental_edits_give_the_report_of_a_fresh_analysis() {
         options.language = Some(Language::Python);
         options
     };
-    let start: String = RULES
+    // Long enough that the parser gets only a part of it.
+    let comments = "    # x = 1\n".repeat(40);
+    let rules: String = RULES
         .iter()
         .flat_map(|rule| blocks(&rule_page(rule), "Example"))
         .filter(|block| block.language == Language::Python)
         .map(|block| format!("{}\n", block.code))
         .collect();
+    let start = format!("def f():\n    y = 0\n{comments}    z = 2\n{rules}{comments}");
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
     let mut session = Session::default();
     let mut text = start.clone();

@@ -427,3 +427,28 @@ fn memory_is_independent_of_the_number_of_files() {
     assert_eq!(code, 1, "{errors}");
     assert!(text.contains("600 findings in 600 files."), "{errors}");
 }
+
+#[test]
+fn requirements_of_any_name_are_checked_if_a_file_includes_them() {
+    let folder = folder(&[
+        (
+            "app/Dockerfile",
+            "FROM python\nRUN pip install -r /srv/deps/gpu\n",
+        ),
+        ("app/deps/gpu", "-r ../pins.lst\n-r ../../outside\npynvml\n"),
+        ("app/pins.lst", "onnxruntime-gpu\n"),
+        ("app/notes", "pynvml\n"),
+        ("app/skipped/more", "pynvml\n"),
+        ("app/requirements.txt", "-r skipped/more\n"),
+        ("app/hipward.toml", "exclude = [\"skipped\"]\n"),
+        ("outside", "pynvml\n"),
+    ]);
+    let wanted = ["app/deps/gpu:3 pynvml", "app/pins.lst:1 nvidia-package"];
+    assert_eq!(fired(folder.path(), &["app"]), wanted);
+    assert_eq!(
+        fired(&folder.path().join("app"), &["."]),
+        ["deps/gpu:3 pynvml", "pins.lst:1 nvidia-package"]
+    );
+    // Of a file that is passed, nothing else is read.
+    assert!(fired(folder.path(), &["app/requirements.txt"]).is_empty());
+}

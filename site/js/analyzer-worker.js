@@ -8,7 +8,14 @@
 import { isPlainPython } from "./plain-python.js";
 
 // Methods that only the second module has.
-const ofSecondModule = new Set(["judge", "patch", "project_context", "survey_plan", "survey_finish"]);
+const ofSecondModule = new Set([
+  "judge",
+  "patch",
+  "project_context",
+  "included_requirements",
+  "survey_plan",
+  "survey_finish",
+]);
 
 let addresses;
 let python;

@@ -1,4 +1,6 @@
-// Whether the small module analyzes a Python source in full: it has no Triton and no CUDA C++ in its strings (for CuPy or
-// load_inline). This is a text search; a source that only mentions them is analyzed by the second module as well.
+// Whether the small module analyzes a Python source in full: it has no Triton, no CUDA C++ in its strings (for CuPy or
+// load_inline), and no requirements of a setup.py. This is a text search; a source that only mentions them is analyzed by
+// the second module as well.
 
-export const isPlainPython = (source) => !/triton|__(global|device)__/.test(source);
+export const isPlainPython = (source) =>
+  !/triton|__(global|device)__|(install|setup)_requires|extras_require|tests_require/.test(source);

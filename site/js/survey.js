@@ -75,16 +75,35 @@ async function once({ name, files, repositories, skipped: outside }, target, tel
 // Files of the kinds that the analyzer reads, by their names.
 async function readable(files, skipped) {
   const known = [];
+  let others = [];
   for (let at = 0; at < files.length; at += 1000) {
     const some = files.slice(at, at + 1000);
     const languages = await askAnalyzer("languages", { paths: some.map(({ path }) => path) });
     some.forEach((file, index) => {
       if (languages[index]) known.push({ ...file, language: languages[index] });
-      else skip(skipped, "kind", file.path);
+      else others.push(file);
     });
   }
-  return known.sort((a, b) => (a.path < b.path ? -1 : 1));
+  // Requirements with names of their own. Such a file may include more, so it is read and the question repeated.
+  const read = async (file) => ({ path: file.path, source: (await textOf(file)).text });
+  const sources = await Promise.all(known.filter(mayInclude).map(read));
+  for (let isNew = sources.length > 0; isNew && others.length > 0; ) {
+    const files = [...sources, ...others.map(({ path }) => ({ path }))].sort(byPath);
+    const included = new Set(await askAnalyzer("included_requirements", { files }));
+    const fresh = others.filter(({ path }) => included.has(path));
+    others = others.filter(({ path }) => !included.has(path));
+    known.push(...fresh.map((file) => ({ ...file, language: "requirements" })));
+    sources.push(...(await Promise.all(fresh.map(read))));
+    isNew = fresh.length > 0;
+  }
+  for (const { path } of others) skip(skipped, "kind", path);
+  return known.sort(byPath);
 }
+
+const byPath = (a, b) => (a.path < b.path ? -1 : 1);
+
+const including = new Set(["requirements", "pyproject", "dockerfile", "yaml", "shell", "makefile"]);
+const mayInclude = ({ path, language }) => including.has(language) || /(^|\/)setup\.py$/.test(path);
 
 // The project context that the analyzer gets for the files in each folder: from the surrounding files and build files.
 async function projectContextsOf(known, all, repositories) {

@@ -14,12 +14,14 @@ export default async function () {
   analyzer.initSync({ module: readFileSync(join(assets, manifest['analyzer_bg.wasm'])) });
 
   const file = readFileSync(join(root, 'content/01-port/01-device-abstraction/gpu_utils.py'), 'utf8').trimEnd();
+  // Whole copies: the text has no syntax error.
   const copies = Math.ceil(10_000 / file.split('\n').length);
-  const lines = Array(copies).fill(file).join('\n').split('\n').slice(0, 10_000);
+  const lines = Array(copies).fill(file).join('\n').split('\n');
   const text = `${lines.join('\n')}\n`;
 
   // In the middle of the file, at the end of a line of code.
-  const middle = lines.findIndex((line, at) => at > 5_000 && /^ +return \w+$/.test(line));
+  const middle = lines.findIndex((line, at) => at > 5_000 && /^ +return [\w.]+$/.test(line));
+  if (middle < 0) throw new Error('The file has no line with a plain return.');
   const typed = (character) => [...lines.slice(0, middle), lines[middle] + character, ...lines.slice(middle + 1)].join('\n') + '\n';
 
   const time = (source) => {
@@ -30,14 +32,19 @@ export default async function () {
   };
   const full = [];
   const again = [];
+  const wrong = [];
   for (let round = 0; round < rounds; round++) {
     time('');
     full.push(time(text));
     again.push(time(typed(String.fromCharCode(97 + round))));
+    // A syntax error, and a character after it.
+    time(typed('('));
+    wrong.push(time(typed(`(${String.fromCharCode(97 + round)}`)));
   }
-  const note = `10,000 lines, ${(text.length / 1024).toFixed(0)} KB, wasm in Node, median of ${rounds}`;
+  const note = `${lines.length} lines, ${(text.length / 1024).toFixed(0)} KB, wasm in Node, median of ${rounds}`;
   return [
     { what: 'a first analysis', value: median(full), unit: 'ms', note },
     { what: 'after one typed character', value: median(again), unit: 'ms', note: 'the same' },
+    { what: 'after one typed character, with a syntax error', value: median(wrong), unit: 'ms', note: 'the same' },
   ];
 }

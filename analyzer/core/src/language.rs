@@ -39,6 +39,7 @@ impl Language {
                 Language::Pyproject
             }
             "toml" if lower.starts_with("pylock.") => Language::Pyproject,
+            _ if matches!(&*lower, "pipfile" | "pipfile.lock") => Language::Pyproject,
             _ if has("dockerfile") || has("containerfile") => Language::Dockerfile,
             _ if matches!(&*lower, "makefile" | "gnumakefile") => Language::Makefile,
             _ if lower == ".env" || lower.starts_with(".env.") => Language::Shell,
@@ -147,6 +148,8 @@ mod tests {
             (".env", Some(Language::Shell)),
             ("python/pyproject_other.toml", Some(Language::Pyproject)),
             ("setup.cfg", Some(Language::Pyproject)),
+            ("app/Pipfile", Some(Language::Pyproject)),
+            ("Pipfile.lock", Some(Language::Pyproject)),
             ("environment.yml", Some(Language::Yaml)),
             ("notes.txt", None),
             ("weights.safetensors", None),

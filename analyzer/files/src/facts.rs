@@ -9,6 +9,8 @@ use super::text::Text;
 pub struct Facts<'a> {
     pub requirements: Vec<Requirement<'a>>,
     pub indexes: Vec<Text<'a>>,
+    /// The requirements and constraints files that it includes, without those that are installed on some machines only.
+    pub includes: Vec<Include<'a>>,
     pub images: Vec<Image<'a>>,
     pub commands: Vec<Command<'a>>,
     pub settings: Vec<Setting<'a>>,
@@ -19,7 +21,7 @@ pub struct Facts<'a> {
     pub cmake_calls: Vec<CmakeCall<'a>>,
     /// Python programs in shell commands: `python -c '…'`, `python - <<'EOF'`.
     pub python: Vec<Text<'a>>,
-    /// A tool generates the file: a lock file of uv, Poetry or PDM.
+    /// A tool generates the file: a lock file of uv, Poetry, PDM or Pipenv.
     pub is_generated: bool,
     pub comments: Vec<Range<usize>>,
 }
@@ -29,7 +31,7 @@ pub struct Facts<'a> {
 pub enum Installer {
     Pip,
     Conda,
-    /// A package in a lock file: the exact version that uv, Poetry or PDM installs.
+    /// A package in a lock file: the exact version that uv, Poetry, PDM or Pipenv installs.
     Lock,
 }
 
@@ -57,6 +59,13 @@ impl Requirement<'_> {
 /// Normalizes a package's name as indexes do.
 pub fn normalized(name: &str) -> String {
     name.to_ascii_lowercase().replace(['_', '.'], "-")
+}
+
+/// A requirements file that another file includes.
+pub struct Include<'a> {
+    pub path: Text<'a>,
+    /// A command names it, relative to a folder that the file does not state.
+    pub in_command: bool,
 }
 
 /// A container image.

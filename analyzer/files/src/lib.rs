@@ -17,12 +17,16 @@ mod dockerfile;
 mod embedded_python;
 #[doc(hidden)]
 pub mod facts;
+mod included;
+mod json;
 mod makefile;
 mod notebook;
 mod packages;
+mod pipfile_lock;
 mod requirements;
 #[doc(hidden)]
 pub mod rules;
+mod setup_script;
 mod shell;
 #[doc(hidden)]
 pub mod text;
@@ -39,6 +43,9 @@ use hipward_analyzer_python::PythonOptions;
 use checker::FileChecker;
 use facts::Facts;
 use text::Text;
+
+pub use included::{Included, included_requirements};
+pub use setup_script::SetupScript;
 
 /// How to analyze build files, scripts and notebooks.
 #[derive(Clone, Copy)]
@@ -93,6 +100,10 @@ fn facts(source: &str, language: Language) -> Facts<'_> {
     let text = Text::whole(source);
     match language {
         Language::Requirements => requirements::read(text, &mut facts),
+        // `Pipfile.lock`
+        Language::Pyproject if source.trim_start().starts_with('{') => {
+            pipfile_lock::read(text, &mut facts)
+        }
         Language::Pyproject if is_setup_cfg(source) => toml::read_setup_cfg(text, &mut facts),
         Language::Pyproject => toml::read(text, &mut facts),
         Language::Dockerfile => dockerfile::read(text, &mut facts),

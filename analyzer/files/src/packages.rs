@@ -1,6 +1,6 @@
 //! The packages that a command installs: pip, uv, poetry, conda.
 
-use super::facts::{Command, Facts, Installer};
+use super::facts::{Command, Facts, Include, Installer};
 use super::requirements;
 use super::text::Text;
 
@@ -15,12 +15,18 @@ const INDEX_OPTIONS: &[&str] = &[
     "--default-index",
 ];
 
-/// Other options with a value that is not a package.
-const VALUED_OPTIONS: &[&str] = &[
+/// Options whose value is a requirements or constraints file.
+const FILE_OPTIONS: &[&str] = &[
     "-r",
     "--requirement",
+    "--requirements",
     "-c",
     "--constraint",
+    "--constraints",
+];
+
+/// Other options with a value that is not a package.
+const VALUED_OPTIONS: &[&str] = &[
     "-e",
     "--editable",
     "-t",
@@ -74,6 +80,11 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
                 .map(Text::unquoted)
                 .or_else(|| arguments.next().copied());
             facts.indexes.extend(index.filter(|_| !command.guarded));
+        } else if FILE_OPTIONS.contains(&option) && installer == Installer::Pip {
+            let path = inline.or_else(|| arguments.next().copied());
+            include(path, command, facts);
+        } else if installer == Installer::Pip && requirements::is_attached(text) {
+            include(Some(argument.from(2)), command, facts);
         } else if installer == Installer::Conda && option == "-c"
             || VALUED_OPTIONS.contains(&option)
         {
@@ -89,6 +100,15 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
             });
         }
     }
+}
+
+/// Stores a requirements file, unless it is installed on some machines only.
+fn include<'a>(path: Option<Text<'a>>, command: &Command<'a>, facts: &mut Facts<'a>) {
+    let path = path.filter(|_| !command.guarded);
+    facts.includes.extend(path.map(|path| Include {
+        path: path.unquoted(),
+        in_command: true,
+    }));
 }
 
 /// The installer, and the arguments after `install`.

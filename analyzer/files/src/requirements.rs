@@ -1,6 +1,6 @@
 //! pip's requirements and constraints files, and single requirements.
 
-use super::facts::{Facts, Installer, Requirement, names_a_vendor};
+use super::facts::{Facts, Include, Installer, Requirement, names_a_vendor};
 use super::text::Text;
 
 /// Parses a requirements file into `facts`.
@@ -39,9 +39,27 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
                 facts.indexes.push(value.unquoted())
             }
             "-e" | "--editable" => facts.requirements.extend(requirement(value, false)),
+            "-r" | "--requirement" | "-c" | "--constraint" => facts.includes.push(Include {
+                path: value.unquoted(),
+                in_command: false,
+            }),
+            // `-rcommon.txt`
+            _ if is_attached(option) => facts.includes.push(Include {
+                path: line.from(2),
+                in_command: false,
+            }),
             _ => {}
         }
     }
+}
+
+/// True for `-rcommon.txt` and `-cpins.txt`: an option and its value in one word.
+pub(super) fn is_attached(word: &str) -> bool {
+    word.starts_with(['-'])
+        && word
+            .get(1..2)
+            .is_some_and(|letter| matches!(letter, "r" | "c"))
+        && word.len() > 2
 }
 
 /// A requirement, and the options after it: `torch==2.6.0+cu124 --index-url https://…`. pip ignores an index there, but
@@ -231,7 +249,7 @@ mod tests {
 
     #[test]
     fn requirements_file_has_requirements_indexes_and_comments() {
-        let source = "# c\n-i https://a/b\n--extra-index-url=https://c/d\ntorch==2 # e\nx @ https://h/x.whl#sha256=1\n-r other.txt\nnumpy \\\n";
+        let source = "# c\n-i https://a/b\n--extra-index-url=https://c/d\ntorch==2 # e\nx @ https://h/x.whl#sha256=1\n-r other.txt\n--constraint=pins\n-rthird\nnumpy \\\n";
         let mut facts = Facts::default();
         read(Text::whole(source), &mut facts);
         let names: Vec<_> = facts
@@ -242,6 +260,12 @@ mod tests {
         assert_eq!(names, ["torch", "x", "numpy"]);
         let indexes: Vec<_> = facts.indexes.iter().map(|index| index.as_str()).collect();
         assert_eq!(indexes, ["https://a/b", "https://c/d"]);
+        let includes: Vec<_> = facts
+            .includes
+            .iter()
+            .map(|include| include.path.as_str())
+            .collect();
+        assert_eq!(includes, ["other.txt", "pins", "third"]);
         let comments: Vec<_> = facts
             .comments
             .iter()

@@ -1,7 +1,7 @@
-//! `pyproject.toml`: requirements for any tool, package sources; the same from `setup.cfg`; and the packages in the lock
-//! files of uv, Poetry and PDM, and in `pylock.toml`.
+//! `pyproject.toml`: requirements for any tool, package sources; the same from `Pipfile` and `setup.cfg`; and the packages in
+//! the lock files of uv, Poetry and PDM, and in `pylock.toml`.
 
-use super::facts::{Facts, Installer, Requirement};
+use super::facts::{Facts, Include, Installer, Requirement};
 use super::requirements::{is_guarded_group, requirement};
 use super::text::Text;
 
@@ -27,7 +27,12 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
             }
             [b'[', ..] => {
                 let end = trimmed.as_str().find(']').unwrap_or(trimmed.as_str().len());
-                table = trimmed.to(end).as_str().trim_start_matches('[').trim();
+                table = match trimmed.to(end).as_str() {
+                    // The sections of a `Pipfile` have the form of Poetry's.
+                    "[packages" => "tool.poetry.dependencies",
+                    "[dev-packages" => "tool.poetry.dev-dependencies",
+                    other => other.trim_start_matches('[').trim(),
+                };
                 comment_in(trimmed.from(end), facts);
                 at += line_length;
             }
@@ -169,6 +174,15 @@ fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Fa
         }));
         return;
     }
+    // `dependencies = { file = ["requirements/base.txt"] }`
+    if table.starts_with("tool.setuptools.dynamic") {
+        let files = strings.iter().map(|piece| piece.text);
+        let is_list = name.contains("dependencies") || table.contains("dependencies");
+        facts
+            .includes
+            .extend(files.filter(|_| is_list).map(in_file));
+        return;
+    }
     if matches!(
         table,
         "tool.poetry.dependencies" | "tool.poetry.dev-dependencies"
@@ -187,6 +201,13 @@ fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Fa
         || name == "url";
     if is_index {
         facts.indexes.extend(addresses.map(|piece| piece.text));
+    }
+}
+
+fn in_file(path: Text<'_>) -> Include<'_> {
+    Include {
+        path,
+        in_command: false,
     }
 }
 
@@ -253,12 +274,12 @@ fn locked<'a>(table: &str, key: &str, strings: &[Piece<'a>], facts: &mut Facts<'
     }
 }
 
-fn is_torch_index(address: &str) -> bool {
+pub(super) fn is_torch_index(address: &str) -> bool {
     address.contains("://download.pytorch.org/whl/") && !address.ends_with("/cpu")
 }
 
 /// A marker that is false on Linux with a processor of AMD or Intel.
-fn is_for_another_platform(marker: &str) -> bool {
+pub(super) fn is_for_another_platform(marker: &str) -> bool {
     ["darwin", "win32", "aarch64", "arm64", "ppc64le", "s390x"]
         .iter()
         .any(|word| {
@@ -280,7 +301,7 @@ pub(super) fn read_setup_cfg<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
         } else if text.as_str().starts_with('[') && !is_indented {
             section = text.as_str().trim_matches(['[', ']']);
         } else if is_indented && wanted {
-            facts.requirements.extend(requirement(text, guarded));
+            keep_option(text, guarded, facts);
         } else if let Some((key, value)) = text.split_once('=').filter(|_| !is_indented) {
             let key = key.trim().as_str();
             wanted = match section {
@@ -290,11 +311,21 @@ pub(super) fn read_setup_cfg<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
             };
             guarded = section == "options.extras_require" && is_guarded_group(key);
             if wanted {
-                facts
-                    .requirements
-                    .extend(requirement(value.trim(), guarded));
+                keep_option(value.trim(), guarded, facts);
             }
         }
+    }
+}
+
+/// A requirement in a `setup.cfg`, or `file: requirements.txt, more.txt`.
+fn keep_option<'a>(text: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
+    match text.as_str().strip_prefix("file:") {
+        Some(files) => {
+            let paths = text.from(text.as_str().len() - files.len());
+            let paths = paths.split(|c| c == ',' || c.is_whitespace());
+            facts.includes.extend(paths.map(in_file));
+        }
+        None => facts.requirements.extend(requirement(text, guarded)),
     }
 }
 
@@ -373,6 +404,38 @@ mod tests {
         let mut facts = Facts::default();
         read_setup_cfg(Text::whole(source), &mut facts);
         assert_eq!(shown(&facts), ["torch==2", "numpy", "?cupy-cuda12x"]);
+    }
+
+    #[test]
+    fn pipfile_lists_packages_of_both_kinds_and_its_sources() {
+        let source = "[[source]]\nurl = \"https://h/whl/cu124\"\nname = \"torch\"\n[packages]\ntorch = {version = \"==2.4.0\", index = \"torch\"}\nnumpy = \"*\"\n[dev-packages]\npynvml = \"*\"\n";
+        let mut facts = Facts::default();
+        read(Text::whole(source), &mut facts);
+        assert_eq!(shown(&facts), ["torch==2.4.0", "numpy*", "pynvml*"]);
+        assert_eq!(facts.indexes.len(), 1);
+        assert!(!facts.is_generated);
+    }
+
+    #[test]
+    fn files_with_requirements_are_includes() {
+        let pyproject = "[tool.setuptools.dynamic]\nversion = { attr = \"a.b\" }\ndependencies = { file = [\"deps/base\"] }\noptional-dependencies.dev = { file = \"deps/dev\" }\n";
+        let config = "[options]\ninstall_requires = file: deps/a, deps/b\n[options.extras_require]\ndev =\n    file: deps/c\n";
+        let included = |facts: Facts<'_>| {
+            let paths: Vec<_> = facts
+                .includes
+                .iter()
+                .map(|include| include.path.as_str().to_owned())
+                .collect();
+            (paths, facts.requirements.len())
+        };
+        let mut facts = Facts::default();
+        read(Text::whole(pyproject), &mut facts);
+        let paths = ["deps/base", "deps/dev"].map(str::to_owned);
+        assert_eq!(included(facts), (paths.to_vec(), 0));
+        let mut facts = Facts::default();
+        read_setup_cfg(Text::whole(config), &mut facts);
+        let paths = ["deps/a", "deps/b", "deps/c"].map(str::to_owned);
+        assert_eq!(included(facts), (paths.to_vec(), 0));
     }
 
     #[test]

@@ -175,17 +175,23 @@ impl<'a> PythonChecker<'a> {
 
     /// The result of `find` for the whole source. It runs once for each `key`.
     pub fn once(&self, key: &'static str, find: impl FnOnce() -> Vec<Node>) -> Rc<[Node]> {
-        let known = self
-            .found_once
-            .borrow()
-            .iter()
-            .find(|(known, _)| *known == key)
-            .map(|(_, nodes)| Rc::clone(nodes));
-        known.unwrap_or_else(|| {
-            let nodes: Rc<[Node]> = find().into();
-            self.found_once.borrow_mut().push((key, Rc::clone(&nodes)));
-            nodes
-        })
+        // Compiled for each `find`, so the rest is in functions of its own.
+        match self.found(key) {
+            Some(known) => known,
+            None => self.keep(key, find()),
+        }
+    }
+
+    fn found(&self, key: &str) -> Option<Rc<[Node]>> {
+        let found = self.found_once.borrow();
+        let entry = found.iter().find(|(known, _)| *known == key);
+        entry.map(|(_, nodes)| Rc::clone(nodes))
+    }
+
+    fn keep(&self, key: &'static str, nodes: Vec<Node>) -> Rc<[Node]> {
+        let nodes: Rc<[Node]> = nodes.into();
+        self.found_once.borrow_mut().push((key, Rc::clone(&nodes)));
+        nodes
     }
 
     /// True if the source checks `torch.version.hip` anywhere, except in a test for any GPU: its author supports ROCm.

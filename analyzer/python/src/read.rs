@@ -88,15 +88,7 @@ pub fn read(
             *fix = RawFix::display_only(mem::take(&mut fix.title));
         }
     }
-    let mut comments: Vec<_> = tree
-        .nodes()
-        .filter(|node| tree.kind(*node) == Kind::Comment)
-        .map(|node| tree.span(node))
-        .collect();
-    if !extra.comments.is_empty() {
-        comments.extend(extra.comments);
-        comments.sort_unstable_by_key(|comment| comment.start);
-    }
+    let comments = tree.comments(extra.comments);
     ParsedFile {
         diagnostics,
         comments,

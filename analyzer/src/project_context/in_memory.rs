@@ -15,6 +15,11 @@ impl<'t> InMemoryFiles<'t> {
         self.0.insert(path, text);
     }
 
+    /// Whether a file was added, not only a folder that contains one.
+    pub(crate) fn is_file(&self, path: &str) -> bool {
+        self.0.get(path).is_some()
+    }
+
     /// The files below a folder, each with its path relative to the folder.
     fn below(&self, folder: &str) -> impl Iterator<Item = &str> {
         let mut start = folder.to_owned();

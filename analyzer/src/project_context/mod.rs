@@ -10,6 +10,7 @@ mod first_party_modules;
 mod folder_cache;
 mod hip_alias_header;
 mod in_memory;
+mod included_requirements;
 mod patterns;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use folder_cache::FolderCache;
 use hipward_analyzer_core::Language;
 
 pub(crate) use in_memory::InMemoryFiles;
+pub use included_requirements::included_requirements;
 
 /// Files below one root. Paths are relative to it, with `/` between their parts; the root itself is empty.
 pub trait FileSource {

@@ -25,6 +25,12 @@ pub fn project_context(request: &str) -> Result<String, JsError> {
     answer(api::project_context(request))
 }
 
+/// `{files: [{path, source?}]}` → the paths of files with unsupported names that others include as requirements.
+#[wasm_bindgen]
+pub fn included_requirements(request: &str) -> Result<String, JsError> {
+    answer(api::included_requirements(request))
+}
+
 /// As `analyze`, with `path`; the file is counted in the next summary.
 #[wasm_bindgen]
 pub fn survey_add(request: &str) -> Result<String, JsError> {

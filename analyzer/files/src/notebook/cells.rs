@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::json::Reader;
+
 /// The code cells of a notebook.
 pub(super) struct Notebook {
     pub(super) cells: Vec<Cell>,
@@ -36,7 +38,7 @@ impl Cell {
 
 /// Finds the code cells; on failure, returns the position at which the text is no longer a notebook.
 pub(super) fn cells(source: &str) -> Result<Notebook, usize> {
-    let mut reader = Reader { source, at: 0 };
+    let mut reader = Reader::new(source);
     let mut notebook = Notebook {
         cells: Vec::new(),
         is_python: true,
@@ -70,10 +72,7 @@ pub(super) fn cells(source: &str) -> Result<Notebook, usize> {
 
 /// The kernel's language, if the notebook contains it.
 fn is_python(metadata: &str) -> bool {
-    let mut reader = Reader {
-        source: metadata,
-        at: 0,
-    };
+    let mut reader = Reader::new(metadata);
     let mut language = None;
     let mut value = |reader: &mut Reader<'_>, wanted: &str| {
         reader.object(|reader, key| {
@@ -94,113 +93,7 @@ fn is_python(metadata: &str) -> bool {
     language.is_none_or(|language| language.contains("python"))
 }
 
-/// A partial JSON parser that finds the strings.
-struct Reader<'a> {
-    source: &'a str,
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<u8> {
-        self.source.as_bytes().get(self.at).copied()
-    }
-
-    fn space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-        if self.at == 0 && self.source.starts_with('\u{feff}') {
-            self.at = '\u{feff}'.len_utf8();
-            self.space();
-        }
-    }
-
-    fn take(&mut self, byte: u8) -> Option<()> {
-        self.space();
-        (self.peek() == Some(byte)).then(|| self.at += 1)
-    }
-
-    /// The content of the next string.
-    fn string(&mut self) -> Option<Range<usize>> {
-        self.take(b'"')?;
-        let start = self.at;
-        loop {
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
-            }
-        }
-        self.at += 1;
-        Some(start..self.at - 1)
-    }
-
-    /// Skips any value; brackets are counted, so that any nesting depth is supported.
-    fn skip(&mut self) -> Option<()> {
-        let mut depth = 0_usize;
-        loop {
-            self.space();
-            match self.peek()? {
-                b'"' => {
-                    self.string()?;
-                }
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.at += 1;
-                }
-                b'}' | b']' => {
-                    depth = depth.checked_sub(1)?;
-                    self.at += 1;
-                }
-                b',' | b':' if depth > 0 => {
-                    self.at += 1;
-                    continue;
-                }
-                _ => {
-                    let start = self.at;
-                    while self.peek().is_some_and(|byte| {
-                        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
-                    }) {
-                        self.at += 1;
-                    }
-                    (self.at > start).then_some(())?;
-                }
-            }
-            if depth == 0 {
-                return Some(());
-            }
-        }
-    }
-
-    fn object(&mut self, mut field: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
-        self.take(b'{')?;
-        if self.take(b'}').is_some() {
-            return Some(());
-        }
-        loop {
-            self.space();
-            let name = self.string()?;
-            self.take(b':')?;
-            field(self, self.source.get(name)?)?;
-            if self.take(b',').is_none() {
-                return self.take(b'}');
-            }
-        }
-    }
-
-    fn list(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        self.take(b'[')?;
-        if self.take(b']').is_some() {
-            return Some(());
-        }
-        loop {
-            item(self)?;
-            if self.take(b',').is_none() {
-                return self.take(b']');
-            }
-        }
-    }
-
+impl Reader<'_> {
     /// The next cell, if it is a code cell.
     fn cell(&mut self, number: usize) -> Option<Option<Cell>> {
         let mut is_code = false;

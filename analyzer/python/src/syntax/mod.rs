@@ -1,5 +1,6 @@
 //! Parses source text into a flat syntax tree, without the meaning of names and independent of ROCm.
 
+mod comments;
 mod kinds;
 mod parse;
 mod tree;

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use hipward_analyzer_core::analysis::MAX_SOURCE_BYTES;
 use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point};
 
+use super::comments::without_long_blocks;
 use super::kinds::{Grammar, language};
 use super::tree::Tree;
 
@@ -17,7 +18,7 @@ use super::tree::Tree;
 const BYTES_PER_REPORT: usize = 2;
 const REPORTS_AT_LEAST: usize = 10_000;
 
-/// The previous text and tree, which the parser reuses.
+/// The previous text, as the parser read it, and its tree, which the parser reuses.
 #[derive(Default)]
 pub struct LastParse(Option<(String, tree_sitter::Tree)>);
 
@@ -40,11 +41,14 @@ pub fn parse<'a>(source: &'a str, last: &mut LastParse) -> Option<Tree<'a>> {
         }
         None => ControlFlow::Break(()),
     };
-    let bytes = source.as_bytes();
+    let (text, hidden_comments) = without_long_blocks(source);
+    let bytes = text.as_bytes();
+    // Error recovery depends on the previous tree, and a report must not. After an edit, most errors are still there.
     let old = last
         .0
         .take()
-        .map(|(text, tree)| edited(tree, &text, source));
+        .filter(|(_, tree)| !tree.root_node().has_error())
+        .map(|(before, tree)| edited(tree, &before, &text));
     let mut parse = |old: Option<&tree_sitter::Tree>| {
         parser.parse_with_options(
             &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
@@ -54,11 +58,10 @@ pub fn parse<'a>(source: &'a str, last: &mut LastParse) -> Option<Tree<'a>> {
     };
     let mut parsed = parse(old.as_ref())?;
     if old.is_some() && parsed.root_node().has_error() {
-        // Error recovery depends on the previous tree, and a report must not.
         parsed = parse(None)?;
     }
-    let tree = Tree::new(source, &parsed, grammar);
-    last.0 = Some((source.to_owned(), parsed));
+    let tree = Tree::new(source, &parsed, grammar, hidden_comments);
+    last.0 = Some((text.into_owned(), parsed));
     Some(tree)
 }
 

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use hipward_analyzer_core::sort;
+
 use super::kinds::{Field, Grammar, Kind};
 
 /// A node of a [`Tree`].
@@ -38,6 +40,8 @@ pub struct Tree<'a> {
     missing: Vec<usize>,
     /// The start of the first node whose children were omitted.
     cut: Option<usize>,
+    /// The comments that are no nodes: those within a long block.
+    hidden_comments: Vec<Range<usize>>,
 }
 
 const ROOT: Node = Node(0);
@@ -48,7 +52,12 @@ const ROOT: Node = Node(0);
 const MAX_DEPTH: usize = 1000;
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(source: &'a str, parsed: &tree_sitter::Tree, grammar: &Grammar) -> Tree<'a> {
+    pub(super) fn new(
+        source: &'a str,
+        parsed: &tree_sitter::Tree,
+        grammar: &Grammar,
+        hidden_comments: Vec<Range<usize>>,
+    ) -> Tree<'a> {
         // About one stored node for six bytes of ordinary code.
         let mut tree = Tree {
             source,
@@ -56,6 +65,7 @@ impl<'a> Tree<'a> {
             error_nodes: Vec::new(),
             missing: Vec::new(),
             cut: None,
+            hidden_comments,
         };
         let broken = parsed.root_node().has_error();
         let mut cursor = parsed.walk();
@@ -107,6 +117,22 @@ impl<'a> Tree<'a> {
     /// The whole text.
     pub fn source(&self) -> &'a str {
         self.source
+    }
+
+    /// All comments and `others`, in source order.
+    pub fn comments(&self, others: Vec<Range<usize>>) -> Vec<Range<usize>> {
+        let nodes = self
+            .nodes
+            .iter()
+            .filter(|entry| entry.kind == Kind::Comment)
+            .map(|entry| entry.start as usize..entry.end as usize);
+        let mut comments: Vec<_> = nodes.collect();
+        if self.hidden_comments.is_empty() && others.is_empty() {
+            return comments;
+        }
+        comments.extend_from_slice(&self.hidden_comments);
+        comments.extend(others);
+        sort::by_key(comments, |comment| [comment.start, comment.end, 0])
     }
 
     /// The root node.

@@ -71,7 +71,7 @@ impl FileChecker<'_> {
         if let Some(note) = note {
             judged.notes.push(format!("{shown}: {note}"));
         }
-        let options = found.project.options(&found.name, None);
+        let options = found.project.options(&found.name, found.language);
         let changed = match self.mode {
             // A change would write the replacement characters.
             _ if encoding == Encoding::Lossy => None,

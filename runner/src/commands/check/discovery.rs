@@ -1,14 +1,16 @@
 //! Finds the files of the paths on the command line, and the project of each.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hipward_analyzer::Language;
+use hipward_analyzer::{Language, included_requirements};
 use ignore::{DirEntry, WalkBuilder};
 
 use crate::config::{Project, Projects};
+use crate::text_encoding::decode;
 
 /// `-` on the command line: standard input.
 pub(super) const STDIN: &str = "-";
@@ -25,6 +27,8 @@ pub(crate) struct Found {
     pub(super) name: PathBuf,
     /// Whether the file itself was passed on the command line, not only its folder.
     pub(super) is_given: bool,
+    /// The language, if the name does not tell it.
+    pub(super) language: Option<Language>,
     pub(super) project: Arc<Project>,
 }
 
@@ -63,32 +67,42 @@ pub(super) fn discover(
             report_error(message);
         }
     };
-    let mut add =
-        |path: &Path, name: &Path, is_given: bool, report_error: &mut dyn FnMut(String)| {
-            match projects.of_file(name) {
-                Ok(project) => {
-                    if (is_given && !force_exclude) || !project.excludes(name, false) {
-                        files.push(Found {
-                            path: path.to_owned(),
-                            name: name.to_owned(),
-                            is_given,
-                            project,
-                        });
-                    }
+    let add = |path: &Path,
+               name: &Path,
+               is_given: bool,
+               files: &mut Vec<Found>,
+               report_error: &mut dyn FnMut(String)| {
+        match projects.of_file(name) {
+            Ok(project) => {
+                if (is_given && !force_exclude) || !project.excludes(name, false) {
+                    files.push(Found {
+                        path: path.to_owned(),
+                        name: name.to_owned(),
+                        is_given,
+                        language: None,
+                        project,
+                    });
                 }
-                Err(error) => report_error(error.to_string()),
             }
-        };
+            Err(error) => report_error(error.to_string()),
+        }
+    };
     for path in paths {
         if path.as_os_str() == STDIN {
-            add(path, stdin_name.unwrap_or(path), true, &mut report_error);
+            add(
+                path,
+                stdin_name.unwrap_or(path),
+                true,
+                &mut files,
+                &mut report_error,
+            );
             continue;
         }
         // A pipe (`<(git show …)`) is read like a file.
         match path.metadata() {
             Ok(what) if what.is_dir() => {}
             Ok(_) => {
-                add(path, path, true, &mut report_error);
+                add(path, path, true, &mut files, &mut report_error);
                 continue;
             }
             Err(error) => {
@@ -107,6 +121,7 @@ pub(super) fn discover(
             .sort_by_file_path(Path::cmp)
             .build();
         let mut excluded: Option<PathBuf> = None;
+        let first = files.len();
         for entry in walk {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -125,7 +140,7 @@ pub(super) fn discover(
             }
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
             if is_file && understands(path) {
-                add(path, path, false, &mut report_error);
+                add(path, path, false, &mut files, &mut report_error);
             } else if !is_file
                 && projects
                     .of_file(path)
@@ -134,10 +149,37 @@ pub(super) fn discover(
                 excluded = Some(path.to_owned());
             }
         }
+        let known = files.len();
+        for path in included(path, &files[first..]) {
+            add(&path, &path, false, &mut files, &mut report_error);
+        }
+        for found in &mut files[known..] {
+            found.language = Some(Language::Requirements);
+        }
+        files[first..].sort_by(|a, b| a.path.cmp(&b.path));
     }
     let mut seen = HashSet::new();
     files.retain(|found| seen.insert(found.path.clone()));
     files
+}
+
+/// The requirements files below `root` whose names do not tell what they are, but that one of `files` includes.
+fn included(root: &Path, files: &[Found]) -> Vec<PathBuf> {
+    let paths = files.iter().filter_map(|found| {
+        let path = found.path.strip_prefix(root).ok()?.to_str()?;
+        Some(path.replace(std::path::MAIN_SEPARATOR, "/"))
+    });
+    // A path out of the folder is no file of it.
+    let place = |path: &str| Some(root.join(path)).filter(|_| !path.starts_with(['/', '.']));
+    let text = |path: &str| {
+        let bytes = std::fs::read(place(path)?).ok()?;
+        Some(Cow::Owned(decode(bytes, false).text))
+    };
+    let is_file = |path: &str| place(path).is_some_and(|path| path.is_file());
+    included_requirements(paths, &text, &is_file)
+        .into_iter()
+        .map(|path| root.join(path))
+        .collect()
 }
 
 /// The message of an error while walking a folder, in the form of the message for an unreadable file.

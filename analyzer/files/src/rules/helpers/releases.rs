@@ -99,9 +99,10 @@ const TORCH: &[Torch] = &[
     torch(
         2,
         14,
-        "7.2",
-        "https://download.pytorch.org/whl/rocm7.2/torch/",
+        "7.14",
+        "https://github.com/pytorch/test-infra/pull/8498",
     ),
+    // 2.15 is on PyPI. No source was found that states the ROCm index of its stable build.
 ];
 
 /// The first release of the table; earlier ones have no build for ROCm 6.

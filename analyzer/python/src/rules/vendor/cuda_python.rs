@@ -55,7 +55,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/vendor-libraries"),
-        visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
+        visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }

@@ -1,20 +1,20 @@
-//! HW115: CUDA packages that Python code installs or requires.
+//! HW115: CUDA packages that Python code installs.
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::values;
 use crate::rules::helpers::commands::{RUNNERS, command};
-use crate::semantic::{string, string_parts};
-use crate::syntax::{Field, Kind, Node};
+use crate::semantic::string;
+use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::rule::Rule;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds CUDA packages in a `pip install` that Python code runs, and in `install_requires` of a `setup.py`:
-    /// NVIDIA's own (`nvidia-cublas-cu12`), `onnxruntime-gpu`, and PyTorch's CUDA index, also as the default of an
-    /// environment variable. A package that another rule reports in requirements, such as `cupy-cuda12x` or `tensorrt`,
-    /// is reported under that rule here too.
+    /// Finds CUDA packages in a `pip install` that Python code runs: NVIDIA's own (`nvidia-cublas-cu12`),
+    /// `onnxruntime-gpu`, and PyTorch's CUDA index, also as the default of an environment variable. A package that another
+    /// rule reports in requirements, such as `cupy-cuda12x` or `tensorrt`, is reported under that rule here too. The
+    /// requirements of a `setup.py` are checked by the rules for requirements.
     ///
     /// ## Why on ROCm
     ///
@@ -56,7 +56,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/vendor-libraries"),
-        visit: [Call, KeywordArgument],
+        visit: [Call],
     }
 }
 /// Packages for NVIDIA's stack: the rule that reports each, here as in requirements, and the package to install
@@ -87,13 +87,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     installed(cx, &RULE, node);
 }
 
-/// Reports the packages of the rule `of` that Python code installs or requires at `node`.
+/// Reports the packages of the rule `of` that Python code installs at `node`.
 pub(in crate::rules) fn installed(cx: &PythonChecker<'_>, of: &'static Rule, node: Node) {
-    let tree = cx.tree();
-    if tree.kind(node) == Kind::KeywordArgument {
-        requirements(cx, of, node);
-        return;
-    }
     let Some(callee) = cx.callee(node) else {
         return;
     };
@@ -128,33 +123,6 @@ fn default(cx: &PythonChecker<'_>, of: &'static Rule, call: Node) {
                 word.contains("//download.pytorch.org/") && !cx.tree().source().contains("rocm")
             })
             .any(|word| report(cx, of, call, word));
-    }
-}
-
-/// `install_requires=["nvidia-cublas-cu12"]` of `setup()`
-fn requirements(cx: &PythonChecker<'_>, of: &'static Rule, argument: Node) {
-    let tree = cx.tree();
-    let is_requirements = tree.child(argument, Field::Name).is_some_and(|name| {
-        matches!(
-            tree.text(name),
-            "install_requires" | "setup_requires" | "extras_require"
-        )
-    });
-    let Some(value) = tree
-        .child(argument, Field::Value)
-        .filter(|_| is_requirements)
-        .map(|value| cx.semantics.expression(value))
-    else {
-        return;
-    };
-    for item in tree
-        .subtree(value)
-        // The name of an extra is chosen by the project.
-        .filter(|item| tree.kind(*item) == Kind::String && tree.field(*item) != Field::Key)
-    {
-        if let Some(text) = string_parts(&cx.semantics, item).first() {
-            report(cx, of, item, text);
-        }
     }
 }
 

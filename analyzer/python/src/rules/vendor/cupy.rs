@@ -69,7 +69,7 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("port/vendor-libraries"),
-        visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
+        visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }

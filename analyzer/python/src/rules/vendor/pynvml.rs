@@ -77,7 +77,7 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("port/watch-the-gpu"),
-        visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
+        visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
