@@ -59,6 +59,10 @@ export function mount(textarea, onChange, onFix) {
     view.dispatch({ effects: EditorView.scrollIntoView(head) });
   }
 
+  // Whether a fix was applied whose report has not arrived yet.
+  let hasApplied = false;
+  const show = () => view.dom.scrollIntoView({ block: "nearest" });
+
   function setLanguage(wanted) {
     if (wanted === language) return;
     language = wanted;
@@ -79,6 +83,9 @@ export function mount(textarea, onChange, onFix) {
       setLanguage(report.language);
       const placed = report.findings.flatMap(diagnostic(view.state.doc.length, onFix));
       view.dispatch(setDiagnostics(view.state, placed));
+      // A shorter list of findings moves the editor, which stays beside it.
+      if (hasApplied) requestAnimationFrame(show);
+      hasApplied = false;
     },
     select(from, to) {
       const { length } = view.state.doc;
@@ -96,7 +103,8 @@ export function mount(textarea, onChange, onFix) {
       const starts = [...lines].filter((line) => line <= doc.lines).map((line) => doc.line(line).from);
       const place = Math.min(starts[0] ?? changes.from, doc.length);
       view.dispatch({ effects: [markLines.of(starts), EditorView.scrollIntoView(place, { y: "center" })] });
-      view.dom.scrollIntoView({ block: "nearest" });
+      show();
+      hasApplied = true;
     },
     undo: () => undo(view),
     clearHistory() {

@@ -74,7 +74,7 @@ function row(job, { title, runner = base }) {
   const state = element("span", { className: "badge", textContent: words[job.state] ?? job.state });
   state.dataset.state = state.textContent;
   const time = element("time", { dateTime: job.created_at, textContent: when });
-  const cells = [box, link, state, job.failure?.message ?? "", time].map((inside) => {
+  const cells = [box, link, state, job.headline ?? job.failure?.message ?? "", time].map((inside) => {
     const cell = document.createElement("td");
     cell.append(inside);
     return cell;

@@ -5,6 +5,8 @@ import { base } from "./runner.js";
 import { buildIndex } from "./search-index.js";
 
 const most = 20;
+// The headings of the groups of results. Each is the title of its kind elsewhere on the site.
+const titles = { Lesson: "Lessons", "How-to": "How-to guides", Explanation: "Explanations", Rule: "Rules", Op: "Ops", Page: "Pages" };
 // Characters that are shown around the first match.
 const around = 70;
 
@@ -16,8 +18,14 @@ let texts;
 export function openSearch() {
   dialog ??= build();
   if (!dialog.open) dialog.showModal();
+  // The index loads before the first character is typed. After an error, the first query loads it again.
+  loadIndex().catch(() => {
+    index = undefined;
+  });
   dialog.querySelector("input").select();
 }
+
+const loadIndex = () => (index ??= load("search.json").then(buildIndex));
 
 async function load(file) {
   const answer = await fetch(`${base}${file}`);
@@ -30,8 +38,7 @@ function build() {
   input.setAttribute("aria-label", "Search this site");
   const status = element("p", { className: "hint" });
   status.setAttribute("role", "status");
-  const list = element("ul", { className: "answers" });
-  list.setAttribute("role", "list");
+  const list = element("div", { className: "answers" });
   const close = element("button", { type: "button", textContent: "Close" });
   const made = element("dialog", { className: "dialog search-dialog" }, [element("div", { className: "actions" }, [input, close]), status, list]);
   made.setAttribute("aria-label", "Search");
@@ -39,18 +46,18 @@ function build() {
   const show = async () => {
     const query = input.value;
     try {
-      const search = await (index ??= load("search.json").then(buildIndex));
+      const search = await loadIndex();
       // A query that was typed while the index loaded runs after it.
       if (query !== input.value) return;
       const { complete, answers } = search(query);
-      list.replaceChildren(...answers.slice(0, most).map(item));
+      list.replaceChildren(...groups(answers));
       status.textContent = query.trim() ? counted(answers.length, complete) : "";
       // Without the texts, the results show the pages' summaries.
       if (texts === undefined) {
         texts = [];
         texts = await load("search-texts.json").catch(() => undefined);
         // The results of what was typed meanwhile, unless one of them has the focus.
-        if (texts && !list.contains(document.activeElement)) list.replaceChildren(...search(input.value).answers.slice(0, most).map(item));
+        if (texts && !list.contains(document.activeElement)) list.replaceChildren(...groups(search(input.value).answers));
       }
     } catch {
       index = undefined;
@@ -90,10 +97,17 @@ function counted(count, complete) {
   return complete ? `${pages}.` : `Nothing has all of these words. ${pages} with some of them.`;
 }
 
+// The best results by kind: the kind of the best result first.
+function groups(answers) {
+  return [...Map.groupBy(answers.slice(0, most), ({ page }) => page.kind)].map(([kind, found]) => {
+    const list = element("ul", {}, found.map(item));
+    list.setAttribute("role", "list");
+    return element("section", {}, [element("h2", { textContent: titles[kind] ?? kind }), list]);
+  });
+}
+
 function item({ page, section, words }) {
   const link = element("a", { href: page.address + (section.id ? `#${section.id}` : "") }, [
-    element("span", { className: "kind", textContent: page.kind }),
-    " ",
     element("strong", {}, marked(page.title, words)),
     ...(section.title ? [" › ", ...marked(section.title.trim(), words)] : []),
   ]);

@@ -45,6 +45,12 @@ test('open page reloads on save, shows the errors of its content, and recovers',
   await page.getByRole('heading', { name: '1 error in the content of this page' }).waitFor();
   await page.getByText('01-port/01-first/lesson.md:7', { exact: true }).waitFor();
 
+  write('01-port/01-first/lesson.md', lesson('Before.').replace('minutes = 3', 'minutes = "ten"'));
+  await page.getByText(/write a line such as minutes = 10/).waitFor();
+  assert.match(await page.locator('.content-errors').innerText(), /lesson\.md:4 /);
+  // All other pages are served.
+  assert.equal((await fetch(`${server.url}/rules/`)).status, 200);
+
   write('01-port/01-first/lesson.md', lesson('Corrected.'));
   await page.getByText('Corrected.', { exact: true }).waitFor();
   await page.getByRole('status').getByText(/^Content loaded at \d/).waitFor();

@@ -51,6 +51,28 @@ test('a running job shows its step, its time and what is to come, and offers its
   assert.equal(await page.getByText(/of at most/).count(), 0);
 });
 
+test('a job that reaches its time limit shows what it measured and what was left out', async () => {
+  const limited = await startServer(['--wall-limit', '60', '--time-cap', '600']);
+  try {
+    const sleeps = snippet(256).replace('import torch', 'import time\nimport torch').replace('        return', '        time.sleep(0.2)\n        return');
+    const slow = 'class ModelNew(Model):\n    def forward(self, x):\n        time.sleep(30)\n        return super().forward(x)\n';
+    const answer = await fetch(`${limited.url}/api/v1/jobs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code: `${sleeps}\n${slow}`, variants: ['eager', 'eager-control', 'model-new'] }),
+    });
+    const { id } = await answer.json();
+    assert.equal(await finished(limited.url, id), 'done');
+    await page.goto(`${limited.url}/jobs/${id}/`);
+    const table = page.locator('table.variants');
+    assert.match(await table.innerText(), /Eager\s+\d/);
+    assert.match(await table.innerText(), /ModelNew\s+Not available here: Left out/);
+    await page.locator('[data-region=state]').getByText('Done', { exact: true }).waitFor();
+  } finally {
+    await limited.stop();
+  }
+});
+
 test('the list shows the jobs of this browser and of the runner, and compares what is selected', async () => {
   const other = await submit('wide', 1024);
   assert.equal(await finished(server.url, other), 'done');
@@ -59,6 +81,8 @@ test('the list shows the jobs of this browser and of the runner, and compares wh
   const all = page.getByRole('region', { name: 'All jobs' });
   await own.getByRole('link', { name: 'narrow' }).waitFor();
   assert.equal(await own.getByRole('link', { name: 'wide' }).count(), 0, 'it was not opened here');
+  const { headline } = (await (await fetch(`${server.url}/api/v1/jobs`)).json()).find(({ title }) => title === 'narrow');
+  await own.getByRole('row', { name: /narrow/ }).getByText(headline).waitFor();
   assert.deepEqual(await all.getByRole('link', { name: /^(wide|narrow)$/ }).allInnerTexts(), ['wide', 'narrow']);
   await page.getByLabel('Search', { exact: true }).fill('nar');
   await page.getByLabel('State').selectOption('done');

@@ -134,7 +134,7 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
   assert.match(await floor.innerText(), /ms is the floor: no variant can be faster/);
   await floor.locator('summary').click();
   assert.match(await floor.innerText(), /Read, each byte once[\s\S]*GB\/s, from/);
-  assert.match(await page.getByRole('region', { name: 'Conditions' }).innerText(), /Device before the run[\s\S]*Throttling/);
+  assert.match(await page.getByRole('region', { name: 'Conditions' }).innerText(), /Device before the run[\s\S]*Host before the run[\s\S]*Host during the timing[\s\S]*Throttling/);
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
   await page.setViewportSize({ width: 1280, height: 720 });
   assert.deepEqual(errors.splice(0), []);
@@ -180,6 +180,23 @@ test('each fix shows its change in its card, marks the changed lines, and is und
   assert.deepEqual(errors.splice(0), []);
 });
 
+test('the changed line is in view, also when the list of findings becomes shorter', async () => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open();
+  await paste(`import os\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "a:1"\nimport pynvml\nimport torch\nos.environ["CUDA_LAUNCH_BLOCKING"] = "1"\n${'y = 2\n'.repeat(100)}import apex\nimport cupy\nimport tensorrt\nimport flash_attn\n`);
+  const card = findings().filter({ hasText: 'cuda-alloc-conf' });
+  await card.waitFor();
+  for (const change of await findings().getByText('Show the change').all()) await change.click();
+  await card.getByRole('button', { name: /PYTORCH_ALLOC_CONF/ }).first().click();
+  await card.waitFor({ state: 'detached' });
+  await page.waitForFunction(() => {
+    const { top, bottom } = document.querySelector('.cm-changed')?.getBoundingClientRect() ?? {};
+    const header = document.querySelector('header').getBoundingClientRect().bottom;
+    return top >= header && bottom <= innerHeight;
+  });
+  await page.setViewportSize({ width: 1280, height: 720 });
+});
+
 test('the plain editor selects the changed line, and undoes too', async () => {
   await open();
   await paste(two);
@@ -216,6 +233,22 @@ test('errors come first, findings are filtered by family, and all fixes of a rul
   assert.equal(await findings().count(), 2);
 });
 
+test('a fix hides no other finding, and a capability in a tuple is found', async () => {
+  await open();
+  const gates = 'major, minor = torch.cuda.get_device_capability()\nif (major, minor) >= (9, 0):\n    tile = 64\nprops = torch.cuda.get_device_properties(0)\nif (props.major, props.minor) >= (9, 0):\n    tile = 32\n';
+  await paste(`import os\nos.environ["CUDA_LAUNCH_BLOCKING"] = "1"\nimport torch\nif "A100" in torch.cuda.get_device_name(0):\n    tile = 128\n${gates}`);
+  await findings().filter({ hasText: 'cuda-launch-blocking' }).waitFor();
+  const others = async () => (await findings().allInnerTexts()).filter((text) => !text.includes('cuda-launch-blocking')).map((text) => text.split('\n')[0]);
+  const before = await others();
+  assert.equal(before.filter((text) => text.includes('capability-gate')).length, 2, before.join());
+  assert.ok(before.some((text) => text.includes('device-name')), before.join());
+  await findings().filter({ hasText: 'cuda-launch-blocking' }).getByRole('button', { name: /AMD_SERIALIZE_KERNEL/ }).click();
+  await findings().filter({ hasText: 'cuda-launch-blocking' }).getByRole('button', { name: 'Apply', exact: true }).click();
+  await findings().filter({ hasText: 'cuda-launch-blocking' }).waitFor({ state: 'detached' });
+  assert.match(await code(), /AMD_SERIALIZE_KERNEL/);
+  assert.deepEqual(await others(), before);
+});
+
 test('an import that stops the script is listed above a deprecated name', async () => {
   await open();
   await paste('import os\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "a:1"\nimport flash_attn_interface\nimport pynvml\n');
@@ -243,6 +276,7 @@ test('code without findings, an empty editor and prose each state what was check
   }
   await paste(' ');
   await region.getByText('The editor is empty.').waitFor();
+  await page.locator('[data-region=summary]').getByText('Nothing was checked.').waitFor();
 });
 
 test('text typed before the editor is loaded stays, with the focus', async () => {

@@ -104,6 +104,13 @@ test('a static site without a runner offers none', async () => {
   assert.equal(await page.getByRole('radio').count(), 0);
   assert.equal(await runButton().isEnabled(), false);
   assert.equal((await fetch(`${site.url}/jobs/remote/`)).status, 404);
+  // Pages that query the runner log no error.
+  const errors = [];
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  await page.goto(`${site.url}/learn/port/lanes/`, { waitUntil: 'networkidle' });
+  await page.getByText('This site has no runner.').first().waitFor();
+  for (const path of ['/playground/', '/isa/', '/benchmark/']) await page.goto(`${site.url}${path}`, { waitUntil: 'networkidle' });
+  assert.deepEqual(errors, []);
 });
 
 test('a static site runs benchmarks on a runner with its token', async () => {

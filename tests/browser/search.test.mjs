@@ -23,11 +23,18 @@ const answers = () => dialog().getByRole('listitem');
 
 test('/ opens the search, words find pages, and Enter goes to the best one', async () => {
   await page.goto(`${server.url}/learn/port/device-abstraction/`);
+  // The index is loaded before something is typed.
+  const index = page.waitForResponse('**/search.json');
   await page.keyboard.press('/');
   await dialog().waitFor();
+  await index;
   await page.keyboard.type('pynvml');
   await answers().first().waitFor();
-  assert.match(await answers().first().innerText(), /^Rule\s*pynvml \(HW101\)/);
+  assert.match(await answers().first().innerText(), /^pynvml \(HW101\)/);
+  // Grouped by kind, the kind of the best result first.
+  const kinds = await dialog().getByRole('heading').allInnerTexts();
+  assert.equal(kinds[0], 'Rules');
+  assert.ok(kinds.length > 1 && new Set(kinds).size === kinds.length, kinds.join());
   assert.match(await dialog().getByRole('status').innerText(), /^\d+ pages\.$/);
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/rules\/pynvml\//);

@@ -87,6 +87,7 @@ const expectedFirst = {
   aiter: '/learn/how-to/aiter/',
   docker: '/learn/port/right-pytorch/',
   'hugging face': '/learn/how-to/hugging-face/',
+  vllm: '/learn/how-to/hugging-face/',
   roofline: '/learn/baseline/roofline/',
   ci: '/learn/team/keep-it-ported/',
   'pre-commit': '/learn/team/keep-it-ported/',

@@ -287,11 +287,13 @@ struct HistoryOf {
     get,
     path = "/api/v1/jobs/{id}",
     params(JobId),
-    responses(ApiError, (status = 200, description = "The job.", body = JobSummary))
+    responses(ApiError, (status = 200, description = "The job.", body = ListedJob))
 )]
-pub(crate) async fn show(State(app): State<App>, JobId(id): JobId) -> ApiResult<Json<JobSummary>> {
-    let summary = app.store.with(move |store| store.summary(&id)).await?;
-    summary.map(Json).ok_or_else(ApiError::job_not_found)
+pub(crate) async fn show(State(app): State<App>, JobId(id): JobId) -> ApiResult<Json<ListedJob>> {
+    let listed = app.store.with(move |store| store.listed(&id)).await?;
+    let job = listed.ok_or_else(ApiError::job_not_found)?;
+    // The sender is for the list, which needs a token.
+    Ok(Json(ListedJob { owner: None, ..job }))
 }
 
 /// Whether a job is also deleted.

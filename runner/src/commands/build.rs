@@ -16,6 +16,9 @@ use std::{
 /// Marks a folder that `hipward build` has written and may replace.
 const MARK: &str = ".hipward-site";
 
+/// The address of the runner's capabilities, below the site's path.
+const CAPABILITIES: &str = "api/v1/capabilities";
+
 /// Arguments of `hipward build`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -70,6 +73,9 @@ fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
     for (name, text) in pages.data() {
         write(&out.join(name), text.as_bytes())?;
     }
+    // The answer of a site without a runner. A proxy that forwards the API to one answers instead of this file; without it,
+    // each page that queries the runner would log a missing file.
+    write(&out.join(CAPABILITIES), b"null")?;
     for (path, bytes) in pages.downloads() {
         write(&out.join(path), &bytes)?;
     }

@@ -20,6 +20,7 @@ pub(crate) mod question;
 pub(crate) mod reference;
 pub(crate) mod results;
 mod source;
+mod toml_mistake;
 pub(crate) mod transcript;
 pub(crate) mod written;
 
@@ -461,7 +462,8 @@ fn read_toml<T: DeserializeOwned>(
             .span()
             .and_then(|span| text.get(..span.start))
             .map_or(0, |before| before.matches('\n').count());
-        Mistake::Toml(error.message().to_owned()).at(file, first_line + lines_before)
+        let message = toml_mistake::message(text, &error);
+        Mistake::Toml(message).at(file, first_line + lines_before)
     })
 }
 

@@ -137,8 +137,8 @@ impl Comparison {
     /// Properties that distinguish a run: `v1`, or `v1, length 128`.
     pub(crate) fn label(&self, run: &Run) -> String {
         match self.common_length() {
-            Some(_) => run.version.clone(),
-            None => format!("{}, length {}", run.version, run.length),
+            Some(_) => run.name(),
+            None => format!("{}, length {}", run.name(), run.length),
         }
     }
 
@@ -151,6 +151,11 @@ impl Comparison {
 }
 
 impl Run {
+    /// The version in words: `v2 without compile` for `v2 -compile`.
+    pub(crate) fn name(&self) -> String {
+        self.version.replace(" -", " without ")
+    }
+
     pub(crate) fn figure(&self, metric: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.metric == metric)
     }

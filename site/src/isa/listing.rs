@@ -40,7 +40,11 @@ pub(super) fn numbered_lines(assembly: &str, lines: &[LineRange], source: &str) 
     };
     let mut ranges = lines.iter().peekable();
     let (mut shown, mut above) = (0, 0);
-    for (number, text) in (1..).zip(assembly.lines()) {
+    // The metadata after the kernels is YAML, whose keys look like labels.
+    let code = assembly
+        .lines()
+        .take_while(|text| text.trim() != ".amdgpu_metadata");
+    for (number, text) in (1..).zip(code) {
         while ranges.next_if(|range| range.last < number).is_some() {}
         let Some((kind, code)) = instruction(text) else {
             continue;
@@ -72,7 +76,9 @@ fn instruction(text: &str) -> Option<(&'static str, &str)> {
     let code = text.split(';').next()?.trim_end();
     if let Some(label) = code.strip_suffix(':') {
         let is_local = label.starts_with(".L") && !label.starts_with(".LBB");
-        return (!is_local && !label.is_empty()).then_some(("label", code));
+        // The identifier of the compilation unit.
+        let is_data = label.starts_with("__hip_cuid_");
+        return (!is_local && !is_data && !label.is_empty()).then_some(("label", code));
     }
     let name = code.strip_prefix('\t')?;
     if !name.starts_with(|first: char| first.is_ascii_lowercase()) {
@@ -104,7 +110,7 @@ fn instruction(text: &str) -> Option<(&'static str, &str)> {
 mod tests {
     use super::*;
 
-    const ASSEMBLY: &str = "\t.text\nadd:                  ; @add\n.Lfunc_begin0:\n\t.loc\t1 2 0\n\ts_load_dwordx2 s[0:1], s[2:3], 0x0\n\tglobal_load_dwordx4 v[0:3], v4, s[0:1] ; wide\n\t.loc\t1 3 0\n\tv_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], 0\n.LBB0_2:\n\ts_endpgm\n.Lfunc_end0:\n";
+    const ASSEMBLY: &str = "\t.text\nadd:                  ; @add\n.Lfunc_begin0:\n\t.loc\t1 2 0\n\ts_load_dwordx2 s[0:1], s[2:3], 0x0\n\tglobal_load_dwordx4 v[0:3], v4, s[0:1] ; wide\n\t.loc\t1 3 0\n\tv_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], 0\n.LBB0_2:\n\ts_endpgm\n.Lfunc_end0:\n__hip_cuid_:\n\t.byte 0\n\t.amdgpu_metadata\n---\namdhsa.kernels:\n  - .args:\n";
 
     #[test]
     fn instructions_follow_their_source_lines() {

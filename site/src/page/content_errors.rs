@@ -2,6 +2,7 @@
 
 use super::frame::Page;
 use crate::ContentError;
+use crate::content::document::inline;
 use leptos::prelude::*;
 
 pub(super) fn page(own: &[&ContentError], others: &[&ContentError]) -> Page {
@@ -37,7 +38,7 @@ fn list(errors: &[&ContentError]) -> AnyView {
                 <li>
                     <code>{format!("{}:{}", error.file, error.line)}</code>
                     " "
-                    {error.mistake.to_string()}
+                    <span inner_html=inline(&error.mistake.to_string(), "/")></span>
                 </li>
             }
         })

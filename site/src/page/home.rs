@@ -17,11 +17,11 @@ const JOB: &str = include_str!("home.py");
 /// Steps of the result, cumulative: the run in the study `ablation`, and its label.
 const STEPS: [(&str, &str); 4] = [
     ("none", "eager"),
-    ("compile", "+ torch.compile"),
-    ("flash_attention compile", "+ flash attention"),
+    ("compile", "+\u{a0}torch.compile"),
+    ("flash_attention compile", "+\u{a0}flash attention"),
     (
         "fused_qkv flash_attention compile",
-        "+ joined QKV projection",
+        "+\u{a0}joined QKV projection",
     ),
 ];
 

@@ -160,7 +160,7 @@ fn conditions_table(jobs: &[JobPage], differing: &[(String, Vec<String>)]) -> An
         <section aria-labelledby="differences">
             <h2 id="differences">"Conditions that differ"</h2>
             <div class="scroll">
-                <table>
+                <table class="conditions-table">
                     <thead><tr><th scope="col">"Condition"</th>{heads}</tr></thead>
                     <tbody>{rows}</tbody>
                 </table>

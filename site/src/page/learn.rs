@@ -21,7 +21,7 @@ pub(super) fn page(site: &Site) -> Page {
     let main = view! {
         <h1>"Learn"</h1>
         <p class="lead">
-            "The lessons follow the order of the work: port, baseline, optimize, re-benchmark. "
+            "The lessons follow the order of the work: port, baseline, optimize, re\u{2011}benchmark. "
             {count}" pages, about "{duration(minutes)}" of reading."
         </p>
         // Filled by js/progress.js.
@@ -61,7 +61,7 @@ fn paths(site: &Site) -> Option<AnyView> {
         .map(|path| {
             view! {
                 <li>
-                    <a href=site.href(&Route::ReadingPath(*path))>{path.title()}</a>
+                    <h3><a href=site.href(&Route::ReadingPath(*path))>{path.title()}</a></h3>
                     <p>{path.summary()}</p>
                 </li>
             }
@@ -76,7 +76,7 @@ fn paths(site: &Site) -> Option<AnyView> {
         view! {
             <section aria-labelledby="paths">
                 <h2 id="paths">"Reading paths"</h2>
-                <ul class="references">{links}</ul>
+                <ul class="doors" role="list">{links}</ul>
                 <p class="needs-js">
                     <label>
                         "Show the pages for "
@@ -103,7 +103,7 @@ pub(super) fn path(site: &Site, path: ReadingPath) -> Page {
     let count = on_path.len();
     let entries: Vec<AnyView> = on_path
         .into_iter()
-        .map(|(part, lesson)| entry(site, part, lesson))
+        .map(|(part, lesson)| entry(site, part, lesson, None))
         .collect();
     Page {
         title: format!("Reading path: {}", path.title()),
@@ -125,7 +125,11 @@ pub(super) fn path(site: &Site, path: ReadingPath) -> Page {
 /// The parts of one kind with their lessons.
 fn group(site: &Site, kind: Kind) -> Option<AnyView> {
     let parts = site.content.parts.iter().filter(|part| part.kind == kind);
-    let parts: Vec<AnyView> = parts.map(|part| with_lessons(site, part)).collect();
+    // The parts of the tutorial have numbers, as on the home page.
+    let parts: Vec<AnyView> = parts
+        .enumerate()
+        .map(|(at, part)| with_lessons(site, part, (kind == Kind::Tutorial).then_some(at)))
+        .collect();
     (!parts.is_empty()).then(|| {
         let id = format!("kind-{}", kind.id());
         view! {
@@ -139,28 +143,34 @@ fn group(site: &Site, kind: Kind) -> Option<AnyView> {
     })
 }
 
-fn with_lessons(site: &Site, part: &Part) -> AnyView {
-    let lessons: Vec<AnyView> = part
-        .lessons
-        .iter()
-        .map(|lesson| entry(site, part, lesson))
+fn with_lessons(site: &Site, part: &Part, number: Option<usize>) -> AnyView {
+    let lessons: Vec<AnyView> = (1..)
+        .zip(&part.lessons)
+        .map(|(at, lesson)| {
+            let number = number.map(|part| format!("{part}.{at}"));
+            entry(site, part, lesson, number)
+        })
         .collect();
     view! {
         <li id=part.slug.clone()>
-            <h3>{part.title.clone()}</h3>
+            <h3>
+                {number.map(|number| view! { <span class="ordinal">{number}" "</span> })}
+                {part.title.clone()}
+            </h3>
             <p>{part.summary.clone()}</p>
-            <ol>{lessons}</ol>
+            <ol role="list">{lessons}</ol>
         </li>
     }
     .into_any()
 }
 
 /// A lesson. It names itself in `data-lesson`, so that scripts can mark it as read, and its reading paths in `data-paths`.
-fn entry(site: &Site, part: &Part, lesson: &Lesson) -> AnyView {
+fn entry(site: &Site, part: &Part, lesson: &Lesson, number: Option<String>) -> AnyView {
     let route = Route::lesson(part, lesson);
     let paths: Vec<&str> = lesson.meta.paths.iter().map(|path| path.slug()).collect();
     view! {
         <li data-lesson=part.address(lesson) data-paths=paths.join(" ")>
+            {number.map(|number| view! { <span class="ordinal">{number}" "</span> })}
             <a href=site.href(&route)>{plain(&lesson.meta.title)}</a>
             " "
             <span class="hint">{lesson.meta.minutes}" min"</span>

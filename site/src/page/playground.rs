@@ -11,7 +11,7 @@ pub(super) fn page(site: &Site) -> Page {
         // The island reads the numbers of rules.
         <p class="lead" data-rules=rule_counts()>
             "Paste PyTorch code, or drop a whole folder, and see what breaks or crawls on ROCm, with fixes to approve. Nothing you paste or drop leaves this page. "
-            <a href=site.href(&Route::Rules)>"All rules"</a>"."
+            "See "<a href=site.href(&Route::Rules)>"the rules"</a>"."
         </p>
         <noscript>
             <p class="admonition note">

@@ -16,6 +16,9 @@ const UNREAD: [&str; 5] = [
     "too-complex",
 ];
 
+/// The summary of an empty editor, and of a source that was not analyzed.
+const NOTHING: &str = "Nothing was checked.";
+
 /// Whether the source was analyzed.
 pub(super) fn was_read(report: &Report) -> bool {
     let mut notes = report.notes.iter();
@@ -36,7 +39,11 @@ pub(super) fn Summary() -> impl IntoView {
         (!file.is_empty()).then(|| client_only(view! { <code>{file}</code> " " }))
     };
     let findings = move || {
+        let is_blank = state
+            .document
+            .with(|document| document.text.trim().is_empty());
         state.report.with(|report| match report {
+            Some(_) if is_blank => NOTHING.to_owned(),
             Some(report) => sentence(report),
             None if state.error.with(String::is_empty) => "Reading the code.".to_owned(),
             None => "Not checked.".to_owned(),
@@ -47,7 +54,7 @@ pub(super) fn Summary() -> impl IntoView {
 
 fn sentence(report: &Report) -> String {
     if !was_read(report) {
-        return "Nothing was checked.".to_owned();
+        return NOTHING.to_owned();
     }
     let mut sentence = match report.findings.len() {
         0 => "No findings.".to_owned(),

@@ -293,7 +293,8 @@ fn switches(study: &Study) -> Option<AnyView> {
         .iter()
         .map(|(version, switches)| {
             let switches = switches.replace(' ', ", ");
-            view! { <div><dt>{(*version).to_owned()}</dt><dd>{switches}</dd></div> }.into_any()
+            view! { <div><dt>{version.replace(" -", " without ")}</dt><dd>{switches}</dd></div> }
+                .into_any()
         })
         .collect();
     (!entries.is_empty()).then(|| {
