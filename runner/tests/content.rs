@@ -75,9 +75,9 @@ fn saved_content_is_served_and_errors_replace_only_their_page() {
     for text in [
         "2 errors",
         "lesson.md:7",
-        "use `## …`",
+        "use <code>## …</code>",
         "lesson.md:9",
-        "no `gone.py` beside the lesson; add it or correct the name",
+        "no <code>gone.py</code> beside the lesson; add it or correct the name",
         &format!("data-version=\"{second}\""),
     ] {
         assert!(page.contains(text), "{text:?} is not in {page}");
