@@ -184,6 +184,8 @@ test('the changed line is in view, also when the list of findings becomes shorte
   await page.setViewportSize({ width: 1440, height: 900 });
   await open();
   await paste(`import os\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "a:1"\nimport pynvml\nimport torch\nos.environ["CUDA_LAUNCH_BLOCKING"] = "1"\n${'y = 2\n'.repeat(100)}import apex\nimport cupy\nimport tensorrt\nimport flash_attn\n`);
+  // The findings of the text before are gone.
+  await findings().filter({ hasText: 'tensorrt' }).first().waitFor();
   const card = findings().filter({ hasText: 'cuda-alloc-conf' });
   await card.waitFor();
   for (const change of await findings().getByText('Show the change').all()) await change.click();
