@@ -40,7 +40,7 @@ declare_rule! {
     ///
     /// * [RCCL environment variables](https://rocm.docs.amd.com/projects/rccl/en/latest/api-reference/env-variables.html)
     "HW204" "rccl-variable" {
-        title: "RCCL reads NCCL_*, not RCCL_*",
+        title: "RCCL reads variables under the names of NCCL",
         family: Environment,
         severity: Warning,
         applicability: Safe,
