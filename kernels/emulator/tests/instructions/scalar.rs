@@ -148,7 +148,7 @@ pub(crate) fn codes() -> Vec<String> {
 fn pairs() -> Vec<(u64, u64)> {
     let all = numbers(40, 7);
     let other = |at: usize| {
-        if at % 4 == 0 {
+        if at.is_multiple_of(4) {
             all[at]
         } else {
             all[(at * 7 + 3) % all.len()]
