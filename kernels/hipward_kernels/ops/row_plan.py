@@ -113,11 +113,17 @@ def plan(
     # require.
     below, room = (1 << of_block.bit_length() - 1) // 2, next_power_of_two(-(-of_block // most_vectors))
     row_threads = chosen.get("row_threads", min(max(below, room), most_threads))
-    of_thread = -(-of_block // row_threads)
-    if of_thread > most_vectors or (cluster > 1 and row_threads < SMALLEST_CLUSTER_ROW):
-        return None
     rows = chosen.get("rows", 1 if cluster > 1 else max(BLOCK_THREADS // row_threads, 1))
-    return Plan(row_threads, rows, cluster, of_thread, of_thread * row_threads * cluster == vectors)
+    found = covering(vectors, row_threads, rows, cluster)
+    if found.vectors > most_vectors or (cluster > 1 and row_threads < SMALLEST_CLUSTER_ROW):
+        return None
+    return found
+
+
+def covering(vectors: int, row_threads: int, rows: int, cluster: int, per_unit: int = 0) -> Plan:
+    """The launch whose threads have the fewest vectors that cover a row of `vectors`."""
+    of_thread = -(-vectors // (row_threads * cluster))
+    return Plan(row_threads, rows, cluster, of_thread, of_thread * row_threads * cluster == vectors, per_unit)
 
 
 def most_vectors(arch: str, inputs: int) -> int:
@@ -194,9 +200,7 @@ def nvidia_backward(arch: str, op: str, columns: int, itemsize: int, rows: int) 
     for longest in MEASURED.get((op, itemsize), ()):
         fits = FEWEST_MEASURED <= count <= longest.vectors and rows >= longest.fewest_rows
         if fits and longest.cluster <= cluster_of(arch):
-            of_thread = -(-count // (longest.row_threads * longest.cluster))
-            whole = of_thread * longest.row_threads * longest.cluster == count
-            return Plan(longest.row_threads, 1, longest.cluster, of_thread, whole, longest.per_unit)
+            return covering(count, longest.row_threads, 1, longest.cluster, longest.per_unit)
     found, cluster = plan(columns, itemsize, BACKWARD_VECTORS, 1, {}, WIDE_ROW_THREADS), 2
     while found is None and cluster <= cluster_of(arch):
         found = plan(columns, itemsize, CLUSTERED_MOST_VECTORS, cluster, {"row_threads": CLUSTERED_ROW_THREADS})
