@@ -76,17 +76,15 @@ def check(path: Path, checked_by: Callable[[Path], str]) -> str:
 def check_all(paths: list[Path]) -> int:
     """Check files and print a line for each. Return the number of errors."""
     errors = 0
+    checks = {path: checked_by for path in paths if (checked_by := checks_of(path))}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         # Files that run in a process of their own can run side by side; the others change the state of this one.
         running = {
-            path: pool.submit(check, path, python_files.check_python)
-            for path in paths
-            if checks_of(path) is python_files.check_python and python_files.has_own_process(path)
+            path: pool.submit(check, path, checked_by)
+            for path, checked_by in checks.items()
+            if checked_by is python_files.check_python and python_files.has_own_process(path)
         }
-        for path in paths:
-            checked_by = checks_of(path)
-            if checked_by is None:
-                continue
+        for path, checked_by in checks.items():
             status = running[path].result() if path in running else check(path, checked_by)
             print(f"{path.relative_to(CONTENT)!s:60} {status}", flush=True)
             errors += status.startswith("ERROR")
