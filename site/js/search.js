@@ -18,14 +18,19 @@ let texts;
 export function openSearch() {
   dialog ??= build();
   if (!dialog.open) dialog.showModal();
-  // The index loads before the first character is typed. After an error, the first query loads it again.
-  loadIndex().catch(() => {
-    index = undefined;
-  });
+  // The index loads before the first character is typed. The query shows an error.
+  loadIndex().catch(() => {});
   dialog.querySelector("input").select();
 }
 
-const loadIndex = () => (index ??= load("search.json").then(buildIndex));
+// After an error, the next call loads it again.
+function loadIndex() {
+  index ??= load("search.json").then(buildIndex).catch((error) => {
+    index = undefined;
+    throw error;
+  });
+  return index;
+}
 
 async function load(file) {
   const answer = await fetch(`${base}${file}`);
@@ -60,7 +65,6 @@ function build() {
         if (texts && !list.contains(document.activeElement)) list.replaceChildren(...groups(search(input.value).answers));
       }
     } catch {
-      index = undefined;
       status.textContent = "The search did not load. Check the connection and type again.";
     }
   };

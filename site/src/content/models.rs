@@ -150,10 +150,15 @@ impl Comparison {
     }
 }
 
+/// A version in words: `v2 without compile` for `v2 -compile`.
+pub(crate) fn in_words(version: &str) -> String {
+    version.replace(" -", " without ")
+}
+
 impl Run {
-    /// The version in words: `v2 without compile` for `v2 -compile`.
+    /// The version in words.
     pub(crate) fn name(&self) -> String {
-        self.version.replace(" -", " without ")
+        in_words(&self.version)
     }
 
     pub(crate) fn figure(&self, metric: &str) -> Option<&Figure> {

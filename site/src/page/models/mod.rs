@@ -7,7 +7,7 @@ use super::frame::{Page, breadcrumbs};
 use super::lesson::on_this_page;
 use super::ops::conditions;
 use crate::content::document::{Section, slug};
-use crate::content::models::{Comparison, Figure, Run, Study};
+use crate::content::models::{Comparison, Figure, Run, Study, in_words};
 use crate::{Route, Site};
 use leptos::prelude::*;
 
@@ -293,8 +293,7 @@ fn switches(study: &Study) -> Option<AnyView> {
         .iter()
         .map(|(version, switches)| {
             let switches = switches.replace(' ', ", ");
-            view! { <div><dt>{version.replace(" -", " without ")}</dt><dd>{switches}</dd></div> }
-                .into_any()
+            view! { <div><dt>{in_words(version)}</dt><dd>{switches}</dd></div> }.into_any()
         })
         .collect();
     (!entries.is_empty()).then(|| {
