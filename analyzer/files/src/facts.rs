@@ -68,6 +68,16 @@ pub struct Include<'a> {
     pub in_command: bool,
 }
 
+impl<'a> Include<'a> {
+    /// A path relative to the file that includes it.
+    pub fn in_file(path: Text<'a>) -> Include<'a> {
+        Include {
+            path,
+            in_command: false,
+        }
+    }
+}
+
 /// A container image.
 pub struct Image<'a> {
     /// `nvidia/cuda:12.4.1-devel-ubuntu22.04`

@@ -39,15 +39,11 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
                 facts.indexes.push(value.unquoted())
             }
             "-e" | "--editable" => facts.requirements.extend(requirement(value, false)),
-            "-r" | "--requirement" | "-c" | "--constraint" => facts.includes.push(Include {
-                path: value.unquoted(),
-                in_command: false,
-            }),
+            "-r" | "--requirement" | "-c" | "--constraint" => {
+                facts.includes.push(Include::in_file(value.unquoted()));
+            }
             // `-rcommon.txt`
-            _ if is_attached(option) => facts.includes.push(Include {
-                path: line.from(2),
-                in_command: false,
-            }),
+            _ if is_attached(option) => facts.includes.push(Include::in_file(line.from(2))),
             _ => {}
         }
     }

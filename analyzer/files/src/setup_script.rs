@@ -162,7 +162,7 @@ impl<'a> Reader<'_, 'a> {
         let known = facts.includes.len();
         for node in tree.subtree(call) {
             if let Some(path) = self.text(node).filter(|path| is_path(path.as_str())) {
-                facts.includes.push(in_file(path));
+                facts.includes.push(Include::in_file(path));
             }
         }
         if facts.includes.len() > known {
@@ -173,7 +173,7 @@ impl<'a> Reader<'_, 'a> {
         if let Some(Value::Function(function)) = binding.map(|binding| binding.value) {
             let strings = tree.subtree(function).filter_map(|node| self.text(node));
             let paths = strings.filter(|path| is_path(path.as_str()));
-            facts.includes.extend(paths.map(in_file));
+            facts.includes.extend(paths.map(Include::in_file));
         }
     }
 
@@ -189,13 +189,6 @@ impl<'a> Reader<'_, 'a> {
             && tree.kind(content) == Kind::StringContent
             && tree.parts(content).next().is_none();
         is_plain.then(|| Text::whole(tree.source()).part(tree.span(content)))
-    }
-}
-
-fn in_file(path: Text<'_>) -> Include<'_> {
-    Include {
-        path,
-        in_command: false,
     }
 }
 

@@ -180,7 +180,7 @@ fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Fa
         let is_list = name.contains("dependencies") || table.contains("dependencies");
         facts
             .includes
-            .extend(files.filter(|_| is_list).map(in_file));
+            .extend(files.filter(|_| is_list).map(Include::in_file));
         return;
     }
     if matches!(
@@ -201,13 +201,6 @@ fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Fa
         || name == "url";
     if is_index {
         facts.indexes.extend(addresses.map(|piece| piece.text));
-    }
-}
-
-fn in_file(path: Text<'_>) -> Include<'_> {
-    Include {
-        path,
-        in_command: false,
     }
 }
 
@@ -323,7 +316,7 @@ fn keep_option<'a>(text: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
         Some(files) => {
             let paths = text.from(text.as_str().len() - files.len());
             let paths = paths.split(|c| c == ',' || c.is_whitespace());
-            facts.includes.extend(paths.map(in_file));
+            facts.includes.extend(paths.map(Include::in_file));
         }
         None => facts.requirements.extend(requirement(text, guarded)),
     }
