@@ -67,42 +67,34 @@ pub(super) fn discover(
             report_error(message);
         }
     };
-    let add = |path: &Path,
-               name: &Path,
-               is_given: bool,
-               files: &mut Vec<Found>,
-               report_error: &mut dyn FnMut(String)| {
-        match projects.of_file(name) {
-            Ok(project) => {
-                if (is_given && !force_exclude) || !project.excludes(name, false) {
-                    files.push(Found {
-                        path: path.to_owned(),
-                        name: name.to_owned(),
-                        is_given,
-                        language: None,
-                        project,
-                    });
-                }
+    let found = |path: &Path, name: &Path, is_given: bool, report_error: &mut dyn FnMut(String)| {
+        let project = match projects.of_file(name) {
+            Ok(project) => project,
+            Err(error) => {
+                report_error(error.to_string());
+                return None;
             }
-            Err(error) => report_error(error.to_string()),
-        }
+        };
+        let is_checked = (is_given && !force_exclude) || !project.excludes(name, false);
+        is_checked.then(|| Found {
+            path: path.to_owned(),
+            name: name.to_owned(),
+            is_given,
+            language: None,
+            project,
+        })
     };
     for path in paths {
         if path.as_os_str() == STDIN {
-            add(
-                path,
-                stdin_name.unwrap_or(path),
-                true,
-                &mut files,
-                &mut report_error,
-            );
+            let name = stdin_name.unwrap_or(path);
+            files.extend(found(path, name, true, &mut report_error));
             continue;
         }
         // A pipe (`<(git show …)`) is read like a file.
         match path.metadata() {
             Ok(what) if what.is_dir() => {}
             Ok(_) => {
-                add(path, path, true, &mut files, &mut report_error);
+                files.extend(found(path, path, true, &mut report_error));
                 continue;
             }
             Err(error) => {
@@ -140,7 +132,7 @@ pub(super) fn discover(
             }
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
             if is_file && understands(path) {
-                add(path, path, false, &mut files, &mut report_error);
+                files.extend(found(path, path, false, &mut report_error));
             } else if !is_file
                 && projects
                     .of_file(path)
@@ -149,12 +141,12 @@ pub(super) fn discover(
                 excluded = Some(path.to_owned());
             }
         }
-        let known = files.len();
         for path in included(path, &files[first..]) {
-            add(&path, &path, false, &mut files, &mut report_error);
-        }
-        for found in &mut files[known..] {
-            found.language = Some(Language::Requirements);
+            let included = found(&path, &path, false, &mut report_error);
+            files.extend(included.map(|file| Found {
+                language: Some(Language::Requirements),
+                ..file
+            }));
         }
         files[first..].sort_by(|a, b| a.path.cmp(&b.path));
     }
