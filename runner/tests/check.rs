@@ -438,16 +438,25 @@ fn requirements_of_any_name_are_checked_if_a_file_includes_them() {
         ("app/deps/gpu", "-r ../pins.lst\n-r ../../outside\npynvml\n"),
         ("app/pins.lst", "onnxruntime-gpu\n"),
         ("app/notes", "pynvml\n"),
+        (
+            "app/.github/workflows/ci.yml",
+            "jobs:\n  t:\n    steps:\n      - run: pip install -r deps/ci\n",
+        ),
+        ("app/deps/ci", "pynvml\n"),
         ("app/skipped/more", "pynvml\n"),
         ("app/requirements.txt", "-r skipped/more\n"),
         ("app/hipward.toml", "exclude = [\"skipped\"]\n"),
         ("outside", "pynvml\n"),
     ]);
-    let wanted = ["app/deps/gpu:3 pynvml", "app/pins.lst:1 nvidia-package"];
+    let wanted = [
+        "app/deps/ci:1 pynvml",
+        "app/deps/gpu:3 pynvml",
+        "app/pins.lst:1 nvidia-package",
+    ];
     assert_eq!(fired(folder.path(), &["app"]), wanted);
     assert_eq!(
         fired(&folder.path().join("app"), &["."]),
-        ["deps/gpu:3 pynvml", "pins.lst:1 nvidia-package"]
+        wanted.map(|line| line.strip_prefix("app/").expect("its folder"))
     );
     // Of a file that is passed, nothing else is read.
     assert!(fired(folder.path(), &["app/requirements.txt"]).is_empty());

@@ -162,7 +162,10 @@ fn included(root: &Path, files: &[Found]) -> Vec<PathBuf> {
         Some(path.replace(std::path::MAIN_SEPARATOR, "/"))
     });
     // A path out of the folder is no file of it.
-    let place = |path: &str| Some(root.join(path)).filter(|_| !path.starts_with(['/', '.']));
+    let place = |path: &str| {
+        let is_inside = !path.starts_with('/') && path.split('/').next() != Some("..");
+        is_inside.then(|| root.join(path))
+    };
     let text = |path: &str| {
         let bytes = std::fs::read(place(path)?).ok()?;
         Some(Cow::Owned(decode(bytes, false).text))
