@@ -18,8 +18,9 @@ function quiz(block, stored, save) {
   const opened = new Set((stored ?? "").split(",").filter((position) => at(options, position)));
   for (const position of opened) at(options, position).open = true;
   for (const [position, option] of options.entries()) {
-    option.addEventListener("toggle", () => {
-      if (!option.open || opened.has(`${position}`)) return;
+    // Not on `toggle`, which is dispatched later: the answer would be lost if the reader left the page at once.
+    option.querySelector("summary").addEventListener("click", () => {
+      if (opened.has(`${position}`)) return;
       opened.add(`${position}`);
       save([...opened].join(","));
     });

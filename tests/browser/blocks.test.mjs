@@ -142,7 +142,12 @@ test('answers stay in the browser, and the course counts and exports them', asyn
   await number.getByRole('button').click();
   await choice.getByLabel('No').check();
   await choice.getByRole('button').click();
-  await option.locator('summary').click();
+  // Stored in the same task as the click: the reader may leave the page at once.
+  const answers = await option.locator('summary').evaluate((summary) => {
+    summary.click();
+    return Object.keys(JSON.parse(window.localStorage.getItem('hipward.answers')));
+  });
+  assert.equal(answers.length, 3);
 
   await page.reload();
   assert.match(await number.locator('[data-verdict]').innerText(), /is right/);
