@@ -278,6 +278,7 @@ fn all_errors_of_a_folder_are_reported_and_the_rest_is_parsed() {
                 "/learn/port/second/".to_owned()
             ),
             ("reference/broken.toml", 1, "/reference/broken/".to_owned()),
+            ("reference/broken.toml", 1, "/reference/broken/".to_owned()),
             ("results.csv", 2, "/learn/".to_owned()),
         ]
     );

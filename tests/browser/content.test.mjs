@@ -48,6 +48,12 @@ test('open page reloads on save, shows the errors of its content, and recovers',
   write('01-port/01-first/lesson.md', lesson('Before.').replace('minutes = 3', 'minutes = "ten"'));
   await page.getByText(/write a line such as minutes = 10/).waitFor();
   assert.match(await page.locator('.content-errors').innerText(), /lesson\.md:4 /);
+  // All mistakes of a page are shown at once.
+  const wrong = lesson('```python file=gone.py\n```').replace('minutes = 3', 'minutes = "ten"').replace(/^goal = .*$/m, 'colour = 1');
+  write('01-port/01-first/lesson.md', wrong);
+  await page.getByRole('heading', { name: '4 errors in the content of this page' }).waitFor();
+  await page.getByText(/write a line such as goal = /).waitFor();
+
   // All other pages are served.
   assert.equal((await fetch(`${server.url}/rules/`)).status, 200);
 

@@ -201,9 +201,9 @@ pub(crate) struct Around<'a> {
 }
 
 /// Reads one fence.
-pub(crate) fn read(fence: &Fence<'_>, around: &Around<'_>) -> Result<Block, ContentError> {
+pub(crate) fn read(fence: &Fence<'_>, around: &Around<'_>) -> Result<Block, Vec<ContentError>> {
     let line = fence.line + around.offset;
-    let at = |mistake: Mistake| mistake.at(around.path, line);
+    let at = |mistake: Mistake| vec![mistake.at(around.path, line)];
     let folder = &around.folder;
     let word = fence.info.split_whitespace().next().unwrap_or_default();
     match word {
@@ -359,6 +359,6 @@ fn toml_body<T: DeserializeOwned>(
     fence: &Fence<'_>,
     lesson: &str,
     line: usize,
-) -> Result<T, ContentError> {
+) -> Result<T, Vec<ContentError>> {
     super::read_toml(fence.body, lesson, line + 1)
 }

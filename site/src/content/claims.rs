@@ -58,7 +58,7 @@ pub(crate) enum Verdict {
 }
 
 impl Claims {
-    pub(super) fn parse(path: &str, text: &str) -> Result<Self, ContentError> {
+    pub(super) fn parse(path: &str, text: &str) -> Result<Self, Vec<ContentError>> {
         read_toml(text, path, 1)
     }
 

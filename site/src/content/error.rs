@@ -33,6 +33,12 @@ pub struct ContentError {
     pub mistake: Mistake,
 }
 
+impl From<ContentError> for Vec<ContentError> {
+    fn from(error: ContentError) -> Self {
+        vec![error]
+    }
+}
+
 /// A kind of error. Its message states what to do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Mistake {

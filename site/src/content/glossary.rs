@@ -50,7 +50,7 @@ impl Term {
 }
 
 impl Glossary {
-    pub(super) fn parse(path: &str, text: &str) -> Result<Self, ContentError> {
+    pub(super) fn parse(path: &str, text: &str) -> Result<Self, Vec<ContentError>> {
         let mut glossary: Glossary = read_toml(text, path, 1)?;
         let mut seen = BTreeSet::new();
         for term in &glossary.terms {
@@ -71,9 +71,8 @@ impl Glossary {
                     .filter(|(_, line)| names(line))
                     .last()
                     .map(|(line, _)| line);
-                return Err(
-                    Mistake::TermTwice(twice.clone()).at(path, line.map_or(1, |line| line + 1))
-                );
+                let line = line.map_or(1, |line| line + 1);
+                return Err(Mistake::TermTwice(twice.clone()).at(path, line).into());
             }
             seen.extend(spellings);
         }

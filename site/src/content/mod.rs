@@ -20,7 +20,7 @@ pub(crate) mod question;
 pub(crate) mod reference;
 pub(crate) mod results;
 mod source;
-mod toml_mistake;
+mod toml_mistakes;
 pub(crate) mod transcript;
 pub(crate) mod written;
 
@@ -158,9 +158,9 @@ impl Content {
         }
         for (path, text) in &files {
             if let Some(folder) = path.strip_suffix("/lesson.md")
-                && let Err(error) = content.add_lesson(&files, path, folder, text, &mut errors)
+                && let Err(found) = content.add_lesson(&files, path, folder, text, &mut errors)
             {
-                errors.push(error);
+                errors.extend(found);
             }
             let name = path
                 .strip_prefix("reference/")
@@ -195,17 +195,17 @@ impl Content {
         folder: &str,
         text: &str,
         errors: &mut Vec<ContentError>,
-    ) -> Result<(), ContentError> {
+    ) -> Result<(), Vec<ContentError>> {
         let (part_folder, lesson_folder) = folder
             .split_once('/')
             .ok_or_else(|| Mistake::NoNumber(folder.to_owned()).at(path, 1))?;
         let slug = without_number(part_folder, path)?;
         if self.parts.last().is_none_or(|part| part.slug != slug) {
             if self.parts.iter().any(|part| part.slug == slug) {
-                return Err(Mistake::Twice(slug).at(path, 1));
+                return Err(Mistake::Twice(slug).at(path, 1).into());
             }
-            let part = Part::parse(files, part_folder, slug.clone()).unwrap_or_else(|error| {
-                errors.push(error);
+            let part = Part::parse(files, part_folder, slug.clone()).unwrap_or_else(|found| {
+                errors.extend(found);
                 Part::untitled(slug)
             });
             self.parts.push(part);
@@ -216,7 +216,7 @@ impl Content {
             return Ok(());
         };
         if part.lessons.iter().any(|other| other.slug == slug) {
-            return Err(Mistake::Twice(slug).at(path, 1));
+            return Err(Mistake::Twice(slug).at(path, 1).into());
         }
         let shared = Shared {
             files,
@@ -225,9 +225,9 @@ impl Content {
         };
         match Lesson::parse(&shared, path, slug.clone(), text, errors) {
             Ok(lesson) => part.lessons.push(lesson),
-            Err(error) => {
+            Err(found) => {
                 self.unparsed.push(format!("{}/{slug}", part.slug));
-                return Err(error);
+                return Err(found);
             }
         }
         Ok(())
@@ -256,12 +256,12 @@ impl Content {
     fn parsed<T>(
         &mut self,
         slug: &str,
-        parsed: Result<T, ContentError>,
+        parsed: Result<T, Vec<ContentError>>,
         errors: &mut Vec<ContentError>,
     ) -> Option<T> {
         parsed
             .inspect_err(|_| self.unparsed.push(format!("reference/{slug}")))
-            .map_err(|error| errors.push(error))
+            .map_err(|found| errors.extend(found))
             .ok()
     }
 
@@ -355,7 +355,7 @@ impl Content {
 }
 
 impl Part {
-    fn parse(files: &Files, folder: &str, slug: String) -> Result<Self, ContentError> {
+    fn parse(files: &Files, folder: &str, slug: String) -> Result<Self, Vec<ContentError>> {
         let path = format!("{folder}/part.toml");
         let text = files
             .get(&path)
@@ -390,19 +390,20 @@ struct Shared<'a> {
 }
 
 impl Lesson {
-    /// Parses a lesson. Errors after the front matter are added to `errors`.
+    /// Parses a lesson. Errors after the front matter are added to `errors`; those of the front matter are returned.
     fn parse(
         shared: &Shared<'_>,
         path: &str,
         slug: String,
         text: &str,
         errors: &mut Vec<ContentError>,
-    ) -> Result<Self, ContentError> {
+    ) -> Result<Self, Vec<ContentError>> {
         let (front, markdown) = text
             .strip_prefix("+++\n")
             .and_then(|rest| rest.split_once("\n+++\n"))
             .ok_or_else(|| Mistake::NoFrontMatter.at(path, 1))?;
-        let meta = read_toml(front, path, 2)?;
+        // Errors of the front matter and of the text are reported together.
+        let meta = read_toml(front, path, 2);
         let offset = text[..text.len() - markdown.len()].matches('\n').count();
         let around = block::Around {
             folder: Folder {
@@ -418,8 +419,8 @@ impl Lesson {
             terms: shared.glossary.map(Glossary::linker),
         };
         let mut body = Document::parse(markdown, extensions, |fence| {
-            let block = block::read(&fence, &around).unwrap_or_else(|error| {
-                errors.push(error);
+            let block = block::read(&fence, &around).unwrap_or_else(|found| {
+                errors.extend(found);
                 Block::Code(block::plain(&fence))
             });
             Ok::<_, Infallible>(block)
@@ -444,7 +445,7 @@ impl Lesson {
         Ok(Lesson {
             path: path.to_owned(),
             slug,
-            meta,
+            meta: meta?,
             body,
             files: around.folder.downloads(),
         })
@@ -456,14 +457,12 @@ fn read_toml<T: DeserializeOwned>(
     text: &str,
     file: &str,
     first_line: usize,
-) -> Result<T, ContentError> {
-    toml::from_str(text).map_err(|error| {
-        let lines_before = error
-            .span()
-            .and_then(|span| text.get(..span.start))
-            .map_or(0, |before| before.matches('\n').count());
-        let message = toml_mistake::message(text, &error);
-        Mistake::Toml(message).at(file, first_line + lines_before)
+) -> Result<T, Vec<ContentError>> {
+    toml_mistakes::read(text).map_err(|mistakes| {
+        let errors = mistakes
+            .into_iter()
+            .map(|found| Mistake::Toml(found.message).at(file, first_line + found.line));
+        errors.collect()
     })
 }
 

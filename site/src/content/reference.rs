@@ -48,7 +48,7 @@ pub(crate) struct Source {
 }
 
 impl Reference {
-    pub(super) fn parse(path: &str, slug: &str, text: &str) -> Result<Self, ContentError> {
+    pub(super) fn parse(path: &str, slug: &str, text: &str) -> Result<Self, Vec<ContentError>> {
         let mut table: Reference = read_toml(text, path, 1)?;
         if let Some(Generator::Gpus) = table.generate {
             table.columns = gpu_table::columns();
@@ -60,7 +60,7 @@ impl Reference {
             .iter()
             .position(|row| row.len() != table.columns.len())
         {
-            return Err(Mistake::RowLength(row + 1).at(path, 1));
+            return Err(Mistake::RowLength(row + 1).at(path, 1).into());
         }
         slug.clone_into(&mut table.slug);
         Ok(table)
