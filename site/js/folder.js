@@ -42,12 +42,13 @@ async function entriesOf(directory) {
   }
 }
 
-// The contents of a file input with `webkitdirectory`: every file below the folder, hidden files included.
+// The contents of a file input. With `webkitdirectory` these are all files below the folder, hidden files included; otherwise
+// the files have no path.
 export function ofInput(files) {
   const root = new Map();
   for (const file of files) {
     const parts = file.webkitRelativePath.split("/").slice(1);
-    const name = parts.pop();
+    const name = parts.pop() ?? file.name;
     let folder = root;
     for (const part of parts) {
       if (!folder.has(part)) folder.set(part, new Map());
@@ -55,7 +56,7 @@ export function ofInput(files) {
     }
     folder.set(name, file);
   }
-  return walk(files[0].webkitRelativePath.split("/")[0], chosen(root));
+  return walk(files[0].webkitRelativePath.split("/")[0] || `${files.length} files`, chosen(root));
 }
 
 const chosen = (folder) => async () =>

@@ -470,7 +470,7 @@ test('the last text is restored, even if the page is left at once', async () => 
 test('a file can be opened or dropped, and one that is too large is refused with a sentence', async () => {
   await open();
   const file = (name, text) => ({ name, mimeType: 'text/x-python', buffer: Buffer.from(text) });
-  await page.getByLabel('Open a file').setInputFiles(file('opened.py', 'import apex\n'));
+  await page.getByLabel('Open files').setInputFiles(file('opened.py', 'import apex\n'));
   await findings().filter({ hasText: 'apex' }).first().waitFor();
   await page.evaluate(() => {
     const data = new DataTransfer();
@@ -479,7 +479,7 @@ test('a file can be opened or dropped, and one that is too large is refused with
     document.querySelector('.cm-content').dispatchEvent(event);
   });
   await findings().filter({ hasText: 'pynvml' }).first().waitFor();
-  await page.getByLabel('Open a file').setInputFiles(file('large.py', 'x = 1\n'.repeat(500_000)));
+  await page.getByLabel('Open files').setInputFiles(file('large.py', 'x = 1\n'.repeat(500_000)));
   await page.getByRole('alert').filter({ hasText: /MB/ }).first().waitFor();
   assert.equal(await code(), 'import pynvml\n', 'the text that was there stays');
 });
@@ -491,10 +491,10 @@ test('CUDA C++ is analyzed by a separate module, which loads when it is needed',
   const cuda = '#include <hip/hip_runtime.h>\n\n__device__ float first(float x) {\n  return __shfl_sync(0xffffffff, x, 0);\n}\n';
   await open();
   const file = (name, text) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
-  await page.getByLabel('Open a file').setInputFiles(file('before.py', 'import apex\n'));
+  await page.getByLabel('Open files').setInputFiles(file('before.py', 'import apex\n'));
   await findings().filter({ hasText: 'apex' }).first().waitFor();
   assert.ok(!loaded.some((url) => url.includes('analyzer-all')), 'Python needs the small module alone');
-  await page.getByLabel('Open a file').setInputFiles(file('kernel.cu', cuda));
+  await page.getByLabel('Open files').setInputFiles(file('kernel.cu', cuda));
   await findings().filter({ hasText: 'lane-mask' }).first().waitFor();
   assert.match(await page.locator('[data-region=summary]').innerText(), /CUDA C\+\+/);
   assert.ok(loaded.some((url) => url.includes('analyzer-all')));

@@ -297,39 +297,44 @@ test('another target gives another summary, and nothing leaves the browser', asy
   assert.deepEqual(errors.splice(0), []);
 });
 
+// A drop as the browser gets it from the desktop.
+async function drop(...paths) {
+  const { x, y } = await page.locator('.cm-content').boundingBox();
+  const data = { items: [], files: paths, dragOperationsMask: 1 };
+  const client = await page.context().newCDPSession(page);
+  for (const type of ['dragEnter', 'dragOver', 'drop']) {
+    await client.send('Input.dispatchDragEvent', { type, x: x + 9, y: y + 9, data });
+  }
+}
+
 test('a dropped folder is read by the browser', async () => {
-  // Headless Chromium gives no folder handle to a synthetic drop, so the test makes the entries itself.
-  await page.evaluate((files) => {
-    const tree = {};
-    for (const [path, text] of Object.entries(files)) {
-      let at = tree;
-      const parts = path.split('/');
-      for (const part of parts.slice(0, -1)) at = at[part] ??= {};
-      at[parts.at(-1)] = text;
-    }
-    const entry = (name, inside) =>
-      typeof inside === 'string'
-        ? { name, isFile: true, isDirectory: false, file: (done) => done(new File([inside], name)) }
-        : {
-            name,
-            isFile: false,
-            isDirectory: true,
-            createReader() {
-              // Two entries per call; a browser returns a hundred.
-              const left = Object.entries(inside).map(([name, one]) => entry(name, one));
-              return { readEntries: (done) => done(left.splice(0, 2)) };
-            },
-          };
-    const data = new DataTransfer();
-    data.items.add(new File([''], 'model'));
-    const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
-    DataTransferItem.prototype.webkitGetAsEntry = () => entry('model', tree);
-    document.querySelector('.cm-content').dispatchEvent(event);
-  }, Object.fromEntries(Object.entries(files).filter(([, text]) => typeof text === 'string')));
+  await drop(folder);
   await project().getByText(/findings in \d+ of 15 files/).waitFor({ timeout: 30_000 });
   assert.equal(await loud().getByRole('button', { name: deep, exact: true }).count(), 1);
   await project().getByText(/^Not read: \d+/).click();
   assert.match(await project().locator('.skipped').innerText(), /venv/);
+});
+
+test('several files are opened together, and a single one in the editor', async () => {
+  const paths = ['train.py', 'csrc/wait.cu'].map((name) => join(folder, name));
+  for (const [name, open] of [
+    ['2 files', () => page.getByLabel('Open files').setInputFiles(paths)],
+    ['2 dropped items', () => drop(...paths)],
+  ]) {
+    await open();
+    const panel = page.getByRole('region', { name });
+    await panel.getByText(/findings in 2 of 2 files/).waitFor();
+    for (const file of ['train.py', 'wait.cu']) {
+      await panel.getByRole('button', { name: file, exact: true }).click();
+      await panel.locator('[aria-current]').filter({ hasText: file }).waitFor();
+    }
+    assert.equal(await code(), files['csrc/wait.cu'], name);
+    await panel.getByRole('button', { name: 'Close the folder' }).click();
+  }
+  await drop(paths[0]);
+  await findings().filter({ hasText: 'cuda-alloc-conf' }).waitFor();
+  assert.equal(await code(), files['train.py']);
+  assert.equal(await page.getByRole('region', { name: /files|items/ }).count(), 0);
 });
 
 for (const [width, colorScheme] of [[320, 'dark'], [1280, 'light']]) {

@@ -657,9 +657,19 @@ impl Session {
         });
     }
 
+    /// Opens the files of an input for files: one in the editor, several like a folder.
+    pub(super) fn open_files(self, files: &[web_sys::File]) {
+        match files {
+            [file] => self.open_file(file.clone()),
+            files => self.open_folder(files),
+        }
+    }
+
     /// Opens the files of an input for folders.
-    pub(super) fn open_folder(self, files: js_sys::Array) {
-        self.take("ofInput", files);
+    pub(super) fn open_folder(self, files: &[web_sys::File]) {
+        if !files.is_empty() {
+            self.take("ofInput", files.iter().collect());
+        }
     }
 
     /// Opens a file or a folder that was dropped.

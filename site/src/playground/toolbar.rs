@@ -108,12 +108,13 @@ pub(super) fn Toolbar() -> impl IntoView {
             />
             <div class="actions">
                 <label class="button">
-                    "Open a file"
+                    "Open files"
                     <input
                         type="file"
                         class="visually-hidden"
                         accept=ACCEPTED
-                        on:change=move |event| open_file(session, &event)
+                        multiple
+                        on:change=move |event| session.open_files(&take_files(&event))
                     />
                 </label>
                 <label class="button">
@@ -122,7 +123,7 @@ pub(super) fn Toolbar() -> impl IntoView {
                         type="file"
                         class="visually-hidden"
                         {..custom_attribute("webkitdirectory", "")}
-                        on:change=move |event| open_folder(session, &event)
+                        on:change=move |event| session.open_folder(&take_files(&event))
                     />
                 </label>
                 <button type="button" on:click=move |_| session.reset()>
@@ -205,17 +206,4 @@ fn take_files(event: &ev::Event) -> Vec<web_sys::File> {
     let files = files.collect();
     input.set_value("");
     files
-}
-
-fn open_file(session: Session, event: &ev::Event) {
-    if let Some(file) = take_files(event).into_iter().next() {
-        session.open_file(file);
-    }
-}
-
-fn open_folder(session: Session, event: &ev::Event) {
-    let files = take_files(event);
-    if !files.is_empty() {
-        session.open_folder(files.iter().collect());
-    }
 }
