@@ -68,7 +68,9 @@ function row(job, { title, runner = base }) {
   const when = `${job.created_at.slice(0, 16).replace("T", " ")} UTC`;
   // The server of the page compares its own jobs only.
   const box =
-    runner === base ? element("input", { type: "checkbox", name: "job", value: job.id, ariaLabel: `Compare ${title}, ${when}` }) : "";
+    runner === base
+      ? element("label", { className: "box" }, [element("input", { type: "checkbox", name: "job", value: job.id, ariaLabel: `Compare ${title}, ${when}` })])
+      : "";
   const link = element("span", {}, [element("a", { href: jobPage(runner, job.id), textContent: title })]);
   if (runner !== base) link.append(" ", element("small", { textContent: `on ${runnerName(runner)}` }));
   const state = element("span", { className: "badge", textContent: words[job.state] ?? job.state });

@@ -84,6 +84,15 @@ test('the list shows the jobs of this browser and of the runner, and compares wh
   const { headline } = (await (await fetch(`${server.url}/api/v1/jobs`)).json()).find(({ title }) => title === 'narrow');
   await own.getByRole('row', { name: /narrow/ }).getByText(headline).waitFor();
   assert.deepEqual(await all.getByRole('link', { name: /^(wide|narrow)$/ }).allInnerTexts(), ['wide', 'narrow']);
+  const phone = await browser.newPage({ viewport: { width: 320, height: 640 }, hasTouch: true });
+  await phone.goto(`${server.url}/jobs/`);
+  const boxes = await phone.locator('label:has(input[type=checkbox])').all();
+  assert.ok(boxes.length >= 2);
+  for (const box of boxes) {
+    const { width, height } = await box.boundingBox();
+    assert.ok(width >= 44 && height >= 44, `${width} × ${height}`);
+  }
+  await phone.close();
   await page.getByLabel('Search', { exact: true }).fill('nar');
   await page.getByLabel('State').selectOption('done');
   await page.getByRole('button', { name: 'Filter' }).click();

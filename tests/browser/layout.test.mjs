@@ -115,7 +115,7 @@ test('on a phone the header is one row with a menu, and what is tapped is 44 px 
   for (const path of ['/learn/', '/learn/port/device-abstraction/', '/learn/port/lanes/', '/playground/', '/rules/', '/benchmark/', '/isa/', '/jobs/']) {
     await page.goto(server.url + path, { waitUntil: 'networkidle' });
     const found = await page.evaluate(() => {
-      const tapped = 'button:not(.link), .button, select, summary, label:has(input[type=checkbox], input[type=radio]), input:not([type=checkbox], [type=radio], [type=file])';
+      const tapped = 'button, .button, select, summary, label:has(input[type=checkbox], input[type=radio]), input:not([type=checkbox], [type=radio], [type=file])';
       const visible = [...document.querySelectorAll(tapped)].filter((element) => element.checkVisibility() && !element.closest('[popover]'));
       const low = visible.filter((element) => element.getBoundingClientRect().height < 44);
       return low.map((element) => `${element.tagName} ${element.textContent.trim().slice(0, 30)} ${element.getBoundingClientRect().height}`);

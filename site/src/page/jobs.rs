@@ -135,9 +135,9 @@ fn filter(site: &Site, list: &JobList, is_filtered: bool) -> AnyView {
                 "Label "
                 <input name="label" form=FILTER size="12" value=filter.label.clone().unwrap_or_default() />
             </label>
-            <label>
+            <label class="switch">
                 <input type="checkbox" name="mine" value="true" form=FILTER checked=filter.is_mine />
-                " Only mine"
+                "Only mine"
             </label>
             <button type="submit" form=FILTER>"Filter"</button>
             {everything}
@@ -203,7 +203,7 @@ fn row(site: &Site, listed: &ListedJob) -> AnyView {
     let select = format!("Compare {title}, {}", minute(&job.created_at));
     view! {
         <tr>
-            <td><input type="checkbox" name="job" value=job.id.clone() aria-label=select /></td>
+            <td><label class="box"><input type="checkbox" name="job" value=job.id.clone() aria-label=select /></label></td>
             <td><a href=site.href(&Route::Job(job.id.clone()))>{title}</a>{origin}</td>
             <td><span class="badge" data-state=word>{word}</span></td>
             <td>{result}</td>
