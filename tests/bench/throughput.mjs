@@ -28,12 +28,16 @@ export default async function () {
     const many = (count) => Array.from({ length: count }, (_, i) => files[Math.floor((i * files.length) / count)]);
     const [thousand, tenThousand] = [copy('thousand', many(1000)), copy('ten-thousand', many(10_000))];
 
-    const check = (folder) => ['check', '--isolated', '--format', 'json', '--exit-zero', folder];
+    const options = ['check', '--isolated', '--format', 'json', '--exit-zero'];
+    const check = (folder) => [...options, '--no-cache', folder];
     const ours = await fastest(rounds, hipward, check(all));
     const ruff = ['-m', 'ruff', 'check', '--isolated', '--no-cache', '--exit-zero', '--output-format', 'json', all];
     const theirs = await fastest(rounds, python, ruff);
     const few = await run(hipward, check(thousand));
     const lots = await run(hipward, check(tenThousand));
+    const cached = [...options, '--cache-dir', join(folder, 'cache'), tenThousand];
+    await run(hipward, cached);
+    const again = await fastest(rounds, hipward, cached);
 
     const note = `${files.length} installed .py files, ${megabytes.toFixed(0)} MB, best of ${rounds}`;
     const speed = (name, { seconds }) => [
@@ -45,6 +49,7 @@ export default async function () {
       ...speed('hipward check', ours),
       ...speed('ruff check', theirs),
       { what: 'time of hipward over ruff', value: ours.seconds / theirs.seconds, unit: '×', note: "ruff's default rules" },
+      { what: 'second check of 10,000 files', value: again.seconds, unit: 's', note: 'unchanged files, from the cache' },
       { what: 'peak memory, 1,000 files', value: few.mebibytes, unit: 'MiB', note: 'hipward check' },
       { what: 'peak memory, 10,000 files', value: lots.mebibytes, unit: 'MiB', note: 'hipward check, the same mixture' },
     ];

@@ -26,6 +26,8 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) {
 pub(crate) fn hipward(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hipward"));
     command.current_dir(folder).arg("check");
+    // Not the cache of the person who runs the tests.
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

@@ -103,7 +103,7 @@ fn EditorPane(session: Session) -> impl IntoView {
                 <AppliedChange session />
             </div>
             <p id="editor-help" class="hint needs-js">
-                "Tab indents; press Esc, then Tab, to leave the editor. F8 goes to the next finding, Ctrl-F searches. A file or a whole folder can be dropped here."
+                "Tab indents; press Esc, then Tab, to leave the editor. F8 goes to the next finding, Ctrl-F searches. Files or a whole folder can be dropped here."
             </p>
         </div>
     }

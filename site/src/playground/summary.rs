@@ -91,9 +91,7 @@ pub(super) fn no_findings(session: Session, report: &Report) -> Vec<String> {
 /// `rules` is the number of rules for the language, if it is known.
 fn sentences(report: &Report, is_blank: bool, rules: Option<u32>) -> Vec<String> {
     if is_blank {
-        return vec![
-            "The editor is empty. Paste code, or drop a file or a folder here.".to_owned(),
-        ];
+        return vec!["The editor is empty. Paste code, or drop files or a folder here.".to_owned()];
     }
     if !was_read(report) {
         let help = "Paste PyTorch or CUDA C++ code, or a file of its build. If this is one, choose its kind under “Read as”.";

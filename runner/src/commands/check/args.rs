@@ -78,6 +78,12 @@ pub(crate) struct Args {
     /// Keep running, and check files again when they change
     #[arg(long, conflicts_with_all = ["fix", "diff", "statistics"])]
     pub(super) watch: bool,
+    /// Analyze every file, and store no reports
+    #[arg(long)]
+    pub(super) no_cache: bool,
+    /// Where reports of unchanged files are stored [default: hipward/check in $XDG_CACHE_HOME or ~/.cache]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    pub(super) cache_dir: Option<PathBuf>,
     /// Files to check in parallel [default: one for each processor]
     #[arg(long, value_name = "COUNT")]
     pub(super) jobs: Option<NonZeroUsize>,
@@ -124,6 +130,13 @@ pub(super) enum Mode {
     AddIgnores,
     /// Write a baseline.
     Baseline,
+}
+
+impl Mode {
+    /// Whether the mode neither changes files nor computes changes.
+    pub(super) fn only_reads(self) -> bool {
+        matches!(self, Mode::Report | Mode::Statistics | Mode::Baseline)
+    }
 }
 
 impl Args {

@@ -10,6 +10,7 @@ use hipward_analyzer::{
 };
 
 use super::args::Mode;
+use super::cache::{Cache, CachedFile};
 use super::discovery::{Found, plain};
 use crate::atomic_write::replace;
 use crate::config::{Baselines, Entry};
@@ -24,6 +25,8 @@ pub(super) struct FileChecker<'j> {
     /// The reason in the comments of [`Mode::AddIgnores`].
     pub(super) reason: &'j str,
     pub(super) baselines: &'j Baselines,
+    /// `None` in modes that change files.
+    pub(super) cache: Option<&'j Cache>,
     pub(super) format: Box<dyn Format>,
 }
 
@@ -54,11 +57,26 @@ impl FileChecker<'_> {
             path: shown.clone(),
             ..CheckedFile::default()
         };
+        let options = found.project.options(&found.name, found.language);
+        let cached = match self.cache {
+            Some(cache) if !found.is_stdin() => cache.file(&found.path, &options),
+            _ => None,
+        };
+        // A baseline is compared with the source.
+        let is_compared = found.project.baseline.is_some();
+        let known = cached
+            .as_ref()
+            .filter(|_| !is_compared)
+            .and_then(CachedFile::clean);
+        let read = match known {
+            Some(_) => Ok(decode(Vec::new(), false)),
+            None => self.read(found),
+        };
         let Decoded {
             text: mut source,
             encoding,
             note,
-        } = match self.read(found) {
+        } = match read {
             Ok(read) => read,
             // Removed since its folder was read, such as a temporary file of an editor or a build.
             Err(error) if error.kind() == ErrorKind::NotFound && !found.is_given => return judged,
@@ -68,10 +86,10 @@ impl FileChecker<'_> {
                 return judged;
             }
         };
+        let has_note = note.is_some();
         if let Some(note) = note {
             judged.notes.push(format!("{shown}: {note}"));
         }
-        let options = found.project.options(&found.name, found.language);
         let changed = match self.mode {
             // A change would write the replacement characters.
             _ if encoding == Encoding::Lossy => None,
@@ -103,7 +121,12 @@ impl FileChecker<'_> {
         if self.mode == Mode::Filter && judged.text.is_empty() {
             judged.text = self.stdin.unwrap_or_default().to_vec();
         }
-        let mut report = analyze(&source, &options);
+        let analyze = || analyze(&source, &options);
+        let mut report = match (known, &cached) {
+            (Some(report), _) => report,
+            (None, Some(cached)) if !has_note => cached.report(&source, analyze),
+            (None, _) => analyze(),
+        };
         if let Some(path) = &found.project.baseline {
             match self.baselines.load(path) {
                 Ok(baseline) => judged.known = baseline.forget(&found.name, &source, &mut report),

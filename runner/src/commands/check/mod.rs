@@ -5,6 +5,7 @@
 //! Files are checked in parallel and reported in order. After a file is reported, only its counts are kept in memory.
 
 mod args;
+mod cache;
 mod check_file;
 mod discovery;
 mod output;
@@ -23,6 +24,7 @@ use hipward_analyzer::output::{REPORT_SCHEMA, Statistics};
 
 use crate::config::{Baselines, NewBaseline, Projects};
 use args::{Format, Mode};
+use cache::Cache;
 use check_file::{CheckedFile, FileChecker};
 use discovery::{Found, STDIN, discover};
 use output::Output;
@@ -121,12 +123,14 @@ impl Check {
     fn files(&self, found: &[Found], mut survey: Option<Survey>, mut failed: bool) -> ExitCode {
         let complain = |message: &str| eprintln!("hipward: {message}");
         let baselines = Baselines::default();
+        let cache = survey.as_ref().and_then(|_| self.cache());
         let judge = FileChecker {
             mode: self.mode,
             fixes: self.args.applicability(),
             stdin: self.stdin.as_deref(),
             reason: self.args.add_ignores.as_deref().unwrap_or_default(),
             baselines: &baselines,
+            cache: cache.as_ref(),
             format: output::format(self.args.format, found),
         };
         let mut new_baseline = self.args.write_baseline.as_deref().map(NewBaseline::new);
@@ -163,6 +167,9 @@ impl Check {
             },
         );
         bar.finish_and_clear();
+        if let Some(cache) = cache {
+            cache.save();
+        }
         if let Some(baseline) = new_baseline {
             return self.write_baseline(baseline, failed);
         }
@@ -183,6 +190,14 @@ impl Check {
             (false, true) => ExitCode::from(1),
             (false, false) => ExitCode::SUCCESS,
         }
+    }
+
+    /// The cache of a check of folders.
+    fn cache(&self) -> Option<Cache> {
+        let is_used = !self.args.no_cache && !self.args.watch && self.mode.only_reads();
+        let options = || format!("{:?}", self.args.overrides());
+        is_used
+            .then(|| Cache::open(self.args.cache_dir.as_deref(), &self.args.paths, &options()))?
     }
 
     fn write_baseline(&self, baseline: NewBaseline, failed: bool) -> ExitCode {

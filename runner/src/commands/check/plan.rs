@@ -98,6 +98,7 @@ fn plan(args: &Args) -> Result<bool, String> {
         stdin: None,
         reason: "",
         baselines: &baselines,
+        cache: None,
         format: output::format(Format::Json, &found),
     };
     let mut survey = Survey::default();
