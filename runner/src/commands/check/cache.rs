@@ -1,7 +1,7 @@
 //! The cache of `hipward check`: the reports of the files of its last run over the same folders.
 //!
 //! A report is used again if the file, the settings and the facts about its project are the same, so the cache never
-//! changes a result. It is one file for each set of folders and options; a damaged one is as good as none.
+//! changes a result. Each set of folders and options has a file of its own. A damaged file is ignored.
 
 use std::collections::HashMap;
 use std::env;
@@ -16,7 +16,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hipward_analyzer::{Options, Report};
 
-/// A file that changed in this time before the check may change again without a new time: file systems round it.
+/// A file that changed in this time before the check is not cached: file systems round times, so another change right after
+/// it may have the same time.
 const UNSETTLED: Duration = Duration::from_millis(100);
 
 /// A cache that no check used for this long is removed.
