@@ -35,22 +35,21 @@ pub(super) struct TomlMistake {
 
 /// Reads a text, or returns its mistakes by line.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Vec<TomlMistake>> {
-    toml::from_str(text).map_err(|error| {
-        let mut mistakes = mistakes_in::<T>(text, error);
+    toml::from_str(text).map_err(|_| {
+        let mut mistakes = mistakes_in::<T>(text);
         mistakes.sort_by_key(|mistake| mistake.line);
         mistakes
     })
 }
 
 /// The parser stops at the first wrong value, so each mistake is repaired in a copy, which is read again.
-fn mistakes_in<T: DeserializeOwned>(text: &str, error: Error) -> Vec<TomlMistake> {
+fn mistakes_in<T: DeserializeOwned>(text: &str) -> Vec<TomlMistake> {
     let mut copy = Copy::new(text);
-    let (_, syntax) = DeTable::parse_recoverable(text);
-    let mut errors = if syntax.is_empty() {
-        vec![error]
-    } else {
-        syntax
-    };
+    let text = copy.text();
+    let (_, mut errors) = DeTable::parse_recoverable(&text);
+    if errors.is_empty() {
+        errors.extend(toml::from_str::<T>(&text).err());
+    }
     let mut mistakes = Vec::new();
     loop {
         let text = copy.text();
@@ -66,7 +65,7 @@ fn mistakes_in<T: DeserializeOwned>(text: &str, error: Error) -> Vec<TomlMistake
                 line: copy.number(row),
                 message: message(&text, error),
             };
-            // The repair was none: the example belongs into another table.
+            // The repair before was none: its example belongs to another table.
             let is_example = copy.is_added(row) && missing_key(error).is_none();
             if is_example || mistakes.contains(&mistake) {
                 return mistakes;
@@ -223,10 +222,13 @@ mod tests {
 
     #[test]
     fn wrong_value_is_reported_with_the_line_to_write() {
-        assert_eq!(
-            mistakes("goal = \"G\"\nminutes = \"ten\"\n"),
-            ["1: invalid type: string \"ten\", expected u32; write a line such as `minutes = 10`"]
-        );
+        for end in ["\n", "\r\n", "\n\n"] {
+            let text = ["goal = \"G\"", "minutes = \"ten\"", "keywords = []"].join(end);
+            let line = if end == "\n\n" { 2 } else { 1 };
+            let message =
+                "invalid type: string \"ten\", expected u32; write a line such as `minutes = 10`";
+            assert_eq!(mistakes(&text), [format!("{line}: {message}")]);
+        }
     }
 
     #[test]
