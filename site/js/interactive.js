@@ -58,6 +58,7 @@ async function hydrate() {
     selectLine,
     unpack,
   };
+  await firstPaint();
   for (const island of islands) {
     const { component } = island.dataset;
     const name = modules[component.slice(0, component.lastIndexOf("_"))];
@@ -66,4 +67,11 @@ async function hydrate() {
     module.hydrate();
     module[component](island);
   }
+}
+
+// The modules of islands are large, and the page is complete without them. The second frame follows the first paint; a hidden
+// page has no frames.
+function firstPaint() {
+  if (document.hidden) return undefined;
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }
