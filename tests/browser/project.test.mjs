@@ -315,6 +315,17 @@ test('a dropped folder is read by the browser', async () => {
   assert.match(await project().locator('.skipped').innerText(), /venv/);
 });
 
+test('a dropped folder is read to its end: the browser lists a hundred entries at a time', async () => {
+  const large = mkdtempSync(join(tmpdir(), 'hipward-large-'));
+  try {
+    for (let index = 0; index < 201; index++) writeFileSync(join(large, `f${index}.py`), 'import apex\n');
+    await drop(large);
+    await page.getByText(/findings in 201 of 201 files/).first().waitFor({ timeout: 30_000 });
+  } finally {
+    rmSync(large, { recursive: true });
+  }
+});
+
 test('several files are opened together, and a single one in the editor', async () => {
   const paths = ['train.py', 'csrc/wait.cu'].map((name) => join(folder, name));
   for (const [name, open] of [
