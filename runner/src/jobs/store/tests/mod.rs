@@ -581,7 +581,8 @@ fn list_of_jobs_is_filtered(server: &dyn Server) {
         })
     };
     assert_eq!(list(all()), [&waiting, &slow, &fast].map(String::clone));
-    assert_eq!(search("rmsnorm TWO"), Vec::<String>::new());
+    // A short word may be part of an id, which is searched too.
+    assert_eq!(search("rmsnorm SLOWER"), Vec::<String>::new());
     assert_eq!(search("rmsnorm 2.0 Fast"), [fast.as_str()]);
     assert_eq!(search("100%"), [fast.as_str()]);
     assert_eq!(search("1_0"), Vec::<String>::new(), "no wildcards");
