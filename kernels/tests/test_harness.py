@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -17,6 +18,7 @@ from forked_worker import run_job
 
 from hipward_kernels.harness.deadline import Deadline
 from hipward_kernels.harness.job import sampling_s
+from hipward_kernels.harness.time_shares import share_s
 from hipward_kernels.harness.variants import VARIANTS
 
 ROOT = Path(__file__).parent.parent
@@ -411,6 +413,18 @@ def test_rejection_names_tf32_in_convolutions_as_the_cause(tmp_path: Path) -> No
         told.append("It passes without TF32 in convolutions" in job.reason("model-new"))
         assert job.lines[-1] == {"type": "finished"}
     assert told == [True, False]
+
+
+def test_required_variants_divide_the_time_that_optional_ones_leave() -> None:
+    rest = ["compile", "fused-ops", "everything", "model-new"]
+    # Within a minute, all divide the time by weight; after it, only required ones.
+    assert share_s(rest, left_s=40.0, optional_s=50.0) == pytest.approx(40.0 * 3 / 8)
+    assert share_s(rest, left_s=200.0, optional_s=-5.0) == pytest.approx(100.0)
+    assert share_s(rest[:-1], left_s=200.0, optional_s=-5.0) == pytest.approx(200.0)
+    assert share_s(rest, left_s=240.0, optional_s=40.0) == pytest.approx((200.0 + 40.0 * 6 / 8) / 2)
+    assert share_s(rest[1:], left_s=200.0, optional_s=50.0) == pytest.approx(10.0)
+    assert share_s(rest[1:], left_s=200.0, optional_s=-5.0) < 0
+    assert share_s(rest, left_s=inf, optional_s=inf) == inf
 
 
 @pytest.mark.parametrize(("passed_s", "seconds"), [(5.0, 30.0), (50.0, 20.0 / 1.5), (90.0, 12.0)])

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from hipward_kernels.harness import contract, precision
 from hipward_kernels.harness.reference import Reference
-from hipward_kernels.numerics.nested import flatten
+from hipward_kernels.numerics.nested import flatten, size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +57,22 @@ def test_original_model_passes(model_and_trials: tuple[nn.Module, precision.Tria
     assert value.rms < value.max_abs
     assert value.cosine == pytest.approx(1.0)
     assert value.mismatch == sign.mismatch == 0.0
+
+
+def test_slow_trials_without_room_in_the_cache_are_fewer(
+    model_and_trials: tuple[nn.Module, precision.Trials], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, trials = model_and_trials
+    first = next(iter(trials))
+    trials.forget()
+    bytes_of_one = size_in_bytes([first.inputs, first.reference, first.eager])
+    monkeypatch.setattr(precision, "CACHE_BYTES", 3 * bytes_of_one)
+    monkeypatch.setattr(precision, "UNCACHED_SECONDS", 0.0)
+    assert precision.check(model, trials).seeds == 4, "the fourth is the first that does not fit"
+    assert precision.check(model, trials).seeds == 3
+    monkeypatch.setattr(precision, "CACHE_BYTES", 0)
+    trials.forget()
+    assert precision.check(model, trials).seeds == precision.FEWEST_SEEDS
 
 
 def changed(change: Callable[[Tensor, Tensor, Tensor], Any]) -> Callable[[nn.Module], Callable[[Tensor], Any]]:

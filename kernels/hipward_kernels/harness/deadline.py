@@ -55,18 +55,11 @@ class Deadline:
         """Seconds since the start of the job."""
         return self._now() - self._begin
 
-    def share_s(self, share: float, reserve_s: float, *, optional: bool) -> float:
-        """Seconds that a step may take.
-
-        Args:
-            share: Its share of the time that is left.
-            reserve_s: Seconds that are not divided.
-            optional: Whether the step may be left out so that the result is ready soon.
-        """
-        left_s = self.left_s() - reserve_s
-        if optional and self.limit_s is not None:
-            left_s = min(left_s, self._begin + SOON_S - self._now())
-        return left_s * share
+    def optional_s(self) -> float:
+        """Seconds in which optional variants may be prepared; negative after them."""
+        if self.limit_s is None:
+            return math.inf
+        return min(self.left_s(), self._begin + SOON_S - self._now())
 
     @contextmanager
     def reserving(self, reserve_s: float, most_s: float = math.inf) -> Iterator[None]:

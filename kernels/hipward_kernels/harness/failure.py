@@ -88,7 +88,8 @@ def in_words(
         return Failure(
             "memory-limit",
             f"{doing} needed more memory than this job may use.",
-            "Make the sizes in get_inputs() or get_init_inputs() smaller.",
+            "Make the sizes in get_inputs() or get_init_inputs() smaller"
+            + ("." if device != "cpu" else "; the operator of this server can raise the limit with --memory-limit."),
             frames,
         )
     if is_out_of_processes(error):

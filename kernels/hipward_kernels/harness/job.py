@@ -40,9 +40,9 @@ from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
 from hipward_kernels.harness.sampling import WALL_FACTOR, StopRule
 from hipward_kernels.harness.tamper import Seals, tampered
+from hipward_kernels.harness.time_shares import is_optional, share_s
 from hipward_kernels.harness.timing import DeviceClock, clock_for
 from hipward_kernels.harness.variants import (
-    COMPILED,
     CONTROL,
     EAGER,
     LABELS,
@@ -86,9 +86,6 @@ READY_S = 70.0
 LEAST_SAMPLING_S = 12.0
 """With a time limit, sampling is shortened so that the job ends about `READY_S` after its start: a person waits for the
 result. It is not shortened below `LEAST_SAMPLING_S`."""
-
-WEIGHTS: dict[VariantId, float] = {CONTROL: 2.0, COMPILED: 3.0, MODEL_NEW: 3.0}
-"""Weight of a variant when the time for preparations is divided; others have 1 and are optional."""
 
 CLEAN_LEAST_S = 3.0
 """Time that must be left for the second measurement of Model in a process of its own."""
@@ -448,8 +445,9 @@ class _Run:
         """Prepares a variant within its share of the time that is left after the time for sampling."""
         reserve_s = self._reserve_s(more=1)
         rest = self.job.variants[self.job.variants.index(variant) :]
-        share = WEIGHTS.get(variant, 1.0) / sum(WEIGHTS.get(other, 1.0) for other in rest)
-        seconds = self.deadline.share_s(share, reserve_s, optional=variant not in WEIGHTS)
+        if variant != MODEL_NEW and not self.snippet.has_model_new:
+            rest = [other for other in rest if other != MODEL_NEW]
+        seconds = share_s(rest, self.deadline.left_s() - reserve_s, self.deadline.optional_s())
         if variant == CONTROL:
             # Without it the noise floor is unknown. It takes as long as eager has.
             seconds = math.inf
@@ -463,7 +461,7 @@ class _Run:
                 self.lines.unavailable(variant, left_out(self.deadline))
             else:
                 taken_s = perf_counter() - started
-                self.lines.unavailable(variant, _too_slow(taken_s, optional=variant not in WEIGHTS))
+                self.lines.unavailable(variant, _too_slow(taken_s, optional=is_optional(variant)))
             return ()
 
     def _check_input_dependence(self, model: nn.Module, trials: precision.Trials) -> None:

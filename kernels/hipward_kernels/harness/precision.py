@@ -52,6 +52,8 @@ MOST_USED = 1e9
 
 CACHE_BYTES = 512 * 1024 * 1024
 """Most memory for cached trials. Trials beyond it are computed again for each variant."""
+UNCACHED_SECONDS = 0.5
+"""Time of a trial from which on only cached trials are used, if there are `FEWEST_SEEDS` of them."""
 CACHE_SHARE = 1 / 8
 """The same as a share of a GPU's memory, where that is more."""
 
@@ -187,7 +189,8 @@ class Trials:
         try:
             reference = self.reference(inputs, seed)
         except Exception as error:
-            raise JobFailedError(in_words(error, "forward-error", "Model.forward in float64")) from error
+            failure = in_words(error, "forward-error", "Model.forward in float64", device=self._snippet.device.type)
+            raise JobFailedError(failure) from error
         if seed == self.seeds[0]:
             seconds = perf_counter() - started
             most = self._seed_seconds
@@ -197,6 +200,8 @@ class Trials:
         if self._cached_bytes + size <= _most_bytes(tensors(eager)[0].device):
             self._cached_bytes += size
             self._cached[seed] = trial
+        elif perf_counter() - started > UNCACHED_SECONDS:
+            self.seeds = self.seeds[: max(self.seeds.index(seed), FEWEST_SEEDS)]
         return trial
 
 
