@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from hipward_kernels.harness import contract, precision
 from hipward_kernels.harness.reference import Reference
+from hipward_kernels.harness.variants import Origin
 from hipward_kernels.numerics.nested import flatten, size_in_bytes
 
 if TYPE_CHECKING:
@@ -73,6 +74,22 @@ def test_slow_trials_without_room_in_the_cache_are_fewer(
     monkeypatch.setattr(precision, "CACHE_BYTES", 0)
     trials.forget()
     assert precision.check(model, trials).seeds == precision.FEWEST_SEEDS
+
+
+def test_copy_shares_parameters_and_no_buffers(tmp_path: Path) -> None:
+    code = SNIPPET.replace("self.linear = ", "self.norm = nn.BatchNorm1d(32); self.linear = ")
+    origin_of = contract.load(code, tmp_path, torch.device("cpu"))
+    model = origin_of.build("Model")
+    model.get_submodule("linear").register_parameter("tied", model.get_parameter("norm.weight"))
+    copied = Origin(origin_of, model, origin_of.inputs(0)).copy()
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        mine = copied.get_parameter(name)
+        assert mine is not parameter
+        assert mine.data_ptr() == parameter.data_ptr()
+    assert copied.get_parameter("linear.tied") is copied.get_parameter("norm.weight")
+    copied.double().get_buffer("norm.running_mean").fill_(3.0)
+    assert model.get_parameter("norm.weight").dtype == torch.float32
+    assert not model.get_buffer("norm.running_mean").any()
 
 
 def changed(change: Callable[[Tensor, Tensor, Tensor], Any]) -> Callable[[nn.Module], Callable[[Tensor], Any]]:

@@ -506,7 +506,8 @@ class _Run:
                 self._with_memory(trials, trials.look_for_randomness)
             self.lines.step("warm-up", variant)
             warm_s, call_s = warm_up(built.call, origin.inputs, self.device)
-            self._examine(built)
+            if variant != CONTROL:
+                self._examine(built)
             self.lines.compile(variant, built_s + warm_s, built.based_on, built.includes)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
@@ -547,11 +548,12 @@ class _Run:
         try:
             return action()
         except BaseException as error:
-            if self.device.type == "cpu" or not _lacks_memory(error):
+            if not _lacks_memory(error):
                 raise
         # Not within `except`, where the exception would hold the memory of the failed call.
         trials.forget()
         gc.collect()
+        # Does nothing if no GPU is used.
         torch.cuda.empty_cache()
         return action()
 

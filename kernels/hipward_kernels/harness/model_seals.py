@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules import module as modules
 
+from hipward_kernels.numerics.distance import split
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
@@ -135,5 +137,10 @@ def _sums(model: nn.Module) -> dict[str, float]:
         flat = x.detach().reshape(-1)
         # Halves with different weights, so that exchanged elements are noticed.
         half = (flat.numel() + 1) // 2
-        sums[name] = float(flat[:half].sum(dtype=torch.float64)) + 3.7 * float(flat[half:].sum(dtype=torch.float64))
+        sums[name] = _sum(flat[:half]) + 3.7 * _sum(flat[half:])
     return sums
+
+
+def _sum(flat: Tensor) -> float:
+    # In chunks, because a processor sums a copy in float64.
+    return sum(float(part.sum(dtype=torch.float64)) for part in split(flat))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import resource
 import secrets
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -55,7 +56,7 @@ CACHE_BYTES = 512 * 1024 * 1024
 UNCACHED_SECONDS = 0.5
 """Time of a trial from which on only cached trials are used, if there are `FEWEST_SEEDS` of them."""
 CACHE_SHARE = 1 / 8
-"""The same as a share of a GPU's memory, where that is more."""
+"""The same as a share of a GPU's memory, or of a job's memory limit, where that is more."""
 
 
 class WrongResultError(Exception):
@@ -142,8 +143,11 @@ class Trials:
 
     def look_for_randomness(self) -> None:
         """Sets `eager_is_random`: calls the model again with another seed."""
-        trial = next(iter(self))
-        self.eager_is_random = not same_bits(run(self._eager, cloned(trial.inputs), trial.seed + 1), trial.eager)
+        seed = self.seeds[0]
+        inputs = self.inputs(seed)
+        trial = self._cached.get(seed)
+        results = trial.eager if trial else run(self._eager, cloned(inputs), seed)
+        self.eager_is_random = not same_bits(run(self._eager, cloned(inputs), seed + 1), results)
 
     def forget(self) -> None:
         """Frees the memory of the cached trials."""
@@ -218,9 +222,11 @@ def _refuse_other_forms(outputs: dict[str, Any]) -> None:
 
 
 def _most_bytes(device: torch.device) -> float:
-    if device.type != "cuda":
-        return CACHE_BYTES
-    return max(CACHE_BYTES, CACHE_SHARE * torch.cuda.get_device_properties(device).total_memory)
+    if device.type == "cuda":
+        return max(CACHE_BYTES, CACHE_SHARE * torch.cuda.get_device_properties(device).total_memory)
+    # The runner's memory limit.
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return CACHE_BYTES if limit == resource.RLIM_INFINITY else max(CACHE_BYTES, CACHE_SHARE * limit)
 
 
 def run(call: Callable[..., Any], arguments: Sequence[Any], seed: int) -> dict[str, Any]:

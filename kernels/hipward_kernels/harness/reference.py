@@ -13,7 +13,7 @@ from hipward_kernels.harness.contract import seed_everything
 from hipward_kernels.harness.failure import is_out_of_memory
 from hipward_kernels.numerics.limit import Limit, coarsest
 from hipward_kernels.numerics.nested import cloned, flatten, tensors
-from hipward_kernels.numerics.sums import longest_sum
+from hipward_kernels.numerics.sums import with_longest_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,8 +52,8 @@ class Reference:
         for wide in (torch.float64, torch.float32):
             try:
                 self._model, self._wide = copy().to(wide), wide
-                got = self._results(inputs, 0).values()
-                wanted = all(x.dtype == wide for x in got if isinstance(x, Tensor) and x.is_floating_point())
+                got, longest = with_longest_sum(lambda: self._results(inputs, 0))
+                wanted = all(x.dtype == wide for x in tensors(got) if x.is_floating_point())
                 # Frees memory for the next steps.
                 del got
             # User code may raise anything in a dtype that it does not support; then the next dtype is tried.
@@ -64,8 +64,9 @@ class Reference:
                 break
         else:
             self._model, self._wide = model, None
+            _, longest = with_longest_sum(lambda: self._results(inputs, 0))
         dtypes = [x.dtype for x in (*tensors(list(inputs)), *model.parameters(), *model.buffers())]
-        self.limit = Limit(longest_sum(lambda: self._results(inputs, 0)), coarsest(dtypes), self._wide)
+        self.limit = Limit(longest, coarsest(dtypes), self._wide)
         """Limit for the errors of other implementations."""
 
     def __call__(self, inputs: Sequence[Any], seed: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.lines import VariantId
 
 WEIGHTS: dict[VariantId, float] = {CONTROL: 2.0, COMPILED: 3.0, MODEL_NEW: 3.0}
-"""Weights of the required variants. The others have 1 and are optional: they are left out if the result would be late."""
+"""Weights of the required variants. The others have 1, and are left out if the result would be late."""
 
 
 def is_optional(variant: VariantId) -> bool:

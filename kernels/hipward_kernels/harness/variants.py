@@ -76,15 +76,28 @@ class Origin:
     """Arguments of one call, to observe what `Model` passes to its modules."""
 
     def copy(self) -> nn.Module:
-        """A copy of the author's `Model` with its own weights of equal values."""
+        """A copy of the author's `Model`, in the same state.
+
+        Its parameters share the memory of the original's, because large models fit only once. Its buffers do not, since
+        a call may change them.
+        """
         if not _holds_closures(self.model):
             try:
-                return copy.deepcopy(self.model)
+                return copy.deepcopy(self.model, _shared_parameters(self.model))
             except Exception:  # Some attributes cannot be copied; the constructor can be called again.
                 log.info("Model cannot be copied; it is built again", exc_info=True)
         model = self.snippet.build("Model")
         model.load_state_dict(self.model.state_dict())
         return model
+
+
+def _shared_parameters(model: nn.Module) -> dict[int, nn.Parameter]:
+    """For `copy.deepcopy`: parameters of the copy that share the memory of the original's, by the id of the original.
+
+    They are other objects, so that a step that replaces the contents of a parameter does not change the original.
+    """
+    plain = [parameter for parameter in model.parameters() if type(parameter) is nn.Parameter]
+    return {id(parameter): nn.Parameter(parameter.detach(), parameter.requires_grad) for parameter in plain}
 
 
 def _holds_closures(model: nn.Module) -> bool:

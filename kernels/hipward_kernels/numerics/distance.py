@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-CHUNK = {"cpu": 1 << 16, "cuda": 1 << 26}
-"""Elements per chunk: float64 copies that fit a processor's cache, but enough work for a GPU."""
+CHUNK = {"cpu": 1 << 15, "cuda": 1 << 26}
+"""Elements per chunk: float64 copies that fit a processor's cache, but enough work for a GPU. PyTorch computes a chunk
+of a processor on one thread; threads that wait for each other are slow if other programs run on the host."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,13 @@ def is_finite(tensor: Tensor) -> bool:
     return bool(torch.isfinite(tensor).all())
 
 
+def split(tensor: Tensor) -> tuple[Tensor, ...]:
+    """The elements of a tensor in flat chunks, without a copy if it is contiguous."""
+    return torch.split(tensor.detach().reshape(-1), CHUNK.get(tensor.device.type, CHUNK["cpu"]))
+
+
 def _chunks(tensor: Tensor) -> Iterator[Tensor]:
-    flat = torch.view_as_real(tensor) if tensor.is_complex() else tensor
-    for part in torch.split(flat.detach().reshape(-1), CHUNK.get(tensor.device.type, CHUNK["cpu"])):
+    for part in split(torch.view_as_real(tensor) if tensor.is_complex() else tensor):
         if part.numel():
             # Always a copy, because callers modify it.
             yield part.to(torch.float64, copy=True)

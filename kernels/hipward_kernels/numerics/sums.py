@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,6 +16,8 @@ from hipward_kernels.numerics.nested import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+T = TypeVar("T")
 
 
 def _along_dimension(args: Sequence[Any]) -> int:
@@ -91,12 +93,10 @@ def _length(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any)
     return row_length(length)
 
 
-def longest_sum(call: Callable[[], Any]) -> int:
-    """Length of the longest sum of `call`; `LONGEST_ROW` if it cannot run under a dispatch mode."""
+def with_longest_sum(call: Callable[[], T]) -> tuple[T, int]:
+    """Result of `call`, and length of its longest sum: `LONGEST_ROW` if it cannot run under a dispatch mode."""
     sums = LongestSum()
-    try:
-        with torch.no_grad(), sums:
-            call()
-    except Exception:  # noqa: BLE001 - foreign code under a dispatch mode may raise anything.
-        return LONGEST_ROW
-    return sums.length
+    # Foreign code under a dispatch mode may raise anything.
+    with suppress(Exception), torch.no_grad(), sums:
+        return call(), sums.length
+    return call(), LONGEST_ROW
