@@ -270,6 +270,35 @@ for fd in range(3, 1024):
     assert "5ec2e7" not in os.environ.values()
 
 
+FORGER = """
+import gc, os
+lines = next(each for each in gc.get_objects() if type(each).__name__ == "Lines")
+for variant in ("eager", "model-new"):
+    lines.samples(variant, 0, [1.0] * 50)
+    lines.sampled(variant, "converged", 0)
+lines.finished()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("top", "body"),
+    [
+        (FORGER, "return x + self.weight"),
+        ("import gc", "return (gc.get_referrers(os.write), x + self.weight)[1]"),
+        ("import sys", "return (sys._current_frames(), x + self.weight)[1]"),
+        ("import gc, contextlib\nwith contextlib.suppress(Exception): gc.get_objects()", "return x + self.weight"),
+    ],
+    ids=["lines forged on import", "referrers in a call", "frames of threads", "refusal ignored"],
+)
+def test_searching_for_objects_of_the_harness_fails_the_job(tmp_path: Path, top: str, body: str) -> None:
+    new = f"class ModelNew(Model):\n    def forward(self, x):\n        {body}"
+    job = run(snippet(top=f"import os\n{top}", new=new), "model-new", directory=tmp_path)
+    assert job.error["code"] == "tampered"
+    assert "which finds the objects that measure it" in job.error["message"]
+    assert job.of("samples") == job.of("sampled") == []
+
+
 def test_no_work_is_faster_than_the_roofline(tmp_path: Path) -> None:
     """What passes every check would still be marked: its time is under the floor that the job states."""
     big = "[torch.zeros(1 << 22)]"

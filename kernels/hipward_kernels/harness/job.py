@@ -35,6 +35,7 @@ from hipward_kernels.harness.inputs import Ring, Source
 from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.model_seals import ModelSeals
 from hipward_kernels.harness.object_seals import ObjectSeals
+from hipward_kernels.harness.object_search import ObjectSearch
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
@@ -181,14 +182,15 @@ def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = No
     if job.nonce is not None:
         lines.mark(job.nonce)
     deadline = Deadline(job.time_limit_s)
+    search = ObjectSearch()
     lines.accepted()
     try:
-        _Run(job, lines, directory, deadline, clean).all()
+        _Run(job, lines, directory, deadline, clean, search).all()
     except JobFailedError as error:
-        lines.error(error.failure)
+        lines.error(search.failure() or error.failure)
     except BaseException as error:
         # Reports every exception of a snippet before this process ends.
-        lines.error(in_words(error, "internal", "The harness", directory / "snippet.py"))
+        lines.error(search.failure() or in_words(error, "internal", "The harness", directory / "snippet.py"))
     else:
         lines.finished()
     finally:
@@ -199,8 +201,17 @@ def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = No
 class _Run:
     """State of one job."""
 
-    def __init__(self, job: Job, lines: Lines, directory: Path, deadline: Deadline, clean: CleanProcess | None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        lines: Lines,
+        directory: Path,
+        deadline: Deadline,
+        clean: CleanProcess | None,
+        search: ObjectSearch,
+    ) -> None:
         self.job = job
+        self.search = search
         self.clean = clean
         self.deadline = deadline
         self.lines = lines
@@ -373,10 +384,12 @@ class _Run:
         )
 
     def check_seals(self, *, weights: bool = False) -> None:
-        """Ends the job if the snippet has replaced a function that measures it, or has changed Model.
+        """Ends the job if the snippet has replaced or searched what measures it, or has changed Model.
 
         With `weights`, the contents of all weights are compared.
         """
+        if failure := self.search.failure():
+            raise JobFailedError(failure)
         replaced = self.seals.broken() or self.object_seals.broken()
         if self.model_seals:
             replaced = replaced or self.model_seals.broken() or (weights and self.model_seals.weights_broken()) or None

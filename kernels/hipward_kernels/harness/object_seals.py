@@ -1,7 +1,7 @@
 """Detects that a snippet changes the objects of the timing: the clock, the lines, the calls of the variants.
 
-Their classes and functions are recorded in `tamper.py`. An instance can be found through frames or `gc`, and its
-attributes can be replaced.
+Their classes and functions are recorded in `tamper.py`. An instance can be found through frames, and its attributes
+can be replaced.
 """
 
 from __future__ import annotations
