@@ -26,8 +26,11 @@ def get_init_inputs():
 
 /// Code that writes lines like the harness, with the job's secret.
 const LINES: &str = "
-import gc
-lines = [thing for thing in gc.get_objects() if type(thing).__name__ == 'Lines'][0]
+import sys
+frame = sys._getframe()
+while not hasattr(frame.f_locals.get('self'), 'lines'):
+    frame = frame.f_back
+lines = frame.f_locals['self'].lines
 ";
 
 /// Forged results in the order of real ones.
@@ -180,6 +183,12 @@ fn cases() -> Vec<Case> {
             format!("{GOOD}\n{LINES}\n{FORGED}"),
             &[FailureCode::Tampered],
             "seconds had passed",
+        ),
+        case(
+            "searches for the objects of the harness",
+            format!("{GOOD}\nimport gc\ngc.get_objects()\n"),
+            &[FailureCode::Tampered],
+            "finds the objects that measure it",
         ),
         Case {
             name: "ModelNew turns wrong while it is timed",
