@@ -8,7 +8,10 @@ use super::{
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
-use crate::shutdown::Shutdown;
+use crate::{
+    jobs::{Newest, Store, StoreError},
+    shutdown::Shutdown,
+};
 use axum::{
     extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
@@ -99,6 +102,7 @@ pub(crate) async fn stream(
         queue: app.store.watch_queue(),
         queued: None,
         reason: None,
+        is_current: false,
         shutdown: app.shutdown.clone(),
         app,
         id,
@@ -169,12 +173,14 @@ struct Cursor {
     app: App,
     id: String,
     after: u64,
-    signal: watch::Receiver<u64>,
+    signal: watch::Receiver<Newest>,
     queue: watch::Receiver<u64>,
     /// While the job is queued: its last event, with the position that was sent last.
     queued: Option<Event>,
     /// The reason in that event, as it is stored.
     reason: Option<String>,
+    /// Whether there was no signal since the last read, and that returned all events.
+    is_current: bool,
     shutdown: Shutdown,
     /// Counts this stream until it ends.
     _permit: OwnedSemaphorePermit,
@@ -203,38 +209,38 @@ impl Cursor {
     /// Waits for events, or for a new position in the queue. None when the server stops.
     async fn next_batch(&mut self) -> Option<Vec<Message>> {
         loop {
-            // Events that are added from here on set the signals again.
-            self.signal.mark_unchanged();
-            self.queue.mark_unchanged();
-            let (id, after) = (self.id.clone(), self.after);
-            let read = self
-                .app
-                .store
-                .with(move |store| store.events_after(&id, after, BATCH))
-                .await;
-            match read {
-                Ok(events) if events.is_empty() => {
-                    if self.is_removed().await {
+            if !self.is_current {
+                match self.read().await {
+                    Ok(events) if events.is_empty() => {
+                        if self.is_removed().await {
+                            return None;
+                        }
+                    }
+                    Ok(events) => return Some(events.into_iter().map(Message::Event).collect()),
+                    Err(error) => {
+                        tracing::error!("ending an event stream: {error}");
                         return None;
                     }
                 }
-                Ok(events) => return Some(events.into_iter().map(Message::Event).collect()),
-                Err(error) => {
-                    tracing::error!("ending an event stream: {error}");
-                    return None;
-                }
             }
+            self.queue.mark_unchanged();
             if let Some(moved) = self.moved().await {
                 return Some(vec![Message::Position(moved)]);
             }
             tokio::select! {
-                changed = self.signal.changed() => changed.ok()?,
+                changed = self.signal.changed() => {
+                    changed.ok()?;
+                    self.is_current = false;
+                }
                 changed = self.queue.changed(), if self.queued.is_some() => {
                     changed.ok()?;
                     // Combines changes in quick succession.
                     tokio::select! {
                         () = sleep(POSITION_EVERY) => {}
-                        changed = self.signal.changed() => changed.ok()?,
+                        changed = self.signal.changed() => {
+                            changed.ok()?;
+                            self.is_current = false;
+                        }
                         () = self.shutdown.requested() => return None,
                     }
                 }
@@ -242,6 +248,21 @@ impl Cursor {
                 () = self.shutdown.requested() => return None,
             }
         }
+    }
+
+    /// The next events, from the signal if it has them.
+    async fn read(&mut self) -> Result<Vec<Event>, StoreError> {
+        // Events that are added from here on set the signal again.
+        let newest = self.signal.borrow_and_update().clone();
+        if let Some(events) = newest.after(self.after) {
+            self.is_current = true;
+            return Ok(events);
+        }
+        let (id, after) = (self.id.clone(), self.after);
+        let read = move |store: &Store| store.events_after(&id, after, BATCH);
+        let events = self.app.store.with(read).await?;
+        self.is_current = events.len() < BATCH;
+        Ok(events)
     }
 
     /// Whether the job was deleted.

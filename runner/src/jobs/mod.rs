@@ -44,7 +44,7 @@ pub(crate) use scheduler::{run_jobs, schedule};
 pub(crate) use server_report::{REPORT_INTERVAL, report_server};
 pub(crate) use startup::LocalRunner;
 pub(crate) use store::{
-    ApprovalOutcome, CancelOutcome, Delivery, JobFilter, Lease, NewJob, Pending, QueueLimits,
-    RemoveOutcome, Retention, Role, RunningJob, Store, StoreError, back_up, cookie_value,
-    lock_data_folder, restore,
+    ApprovalOutcome, CancelOutcome, Delivery, JobFilter, Lease, NewJob, Newest, Pending,
+    QueueLimits, RemoveOutcome, Retention, Role, RunningJob, Store, StoreError, back_up,
+    cookie_value, lock_data_folder, restore,
 };

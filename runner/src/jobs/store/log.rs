@@ -7,7 +7,7 @@ use super::{
     sql::{Sql, values},
     turns, usage,
 };
-use hipward_protocol::{EventBody, Failure, FailureCode, JobState, Verdict};
+use hipward_protocol::{Event, EventBody, Failure, FailureCode, JobState, Verdict};
 use serde::Serialize;
 use std::sync::Arc;
 use time::{
@@ -25,8 +25,8 @@ pub(super) const COUNTED: usize = 10_000;
 /// The events that one transaction adds.
 #[derive(Default)]
 pub(super) struct Log {
-    /// The added events: the job and the sequence number.
-    pub(super) added: Vec<(String, u64)>,
+    /// The added events, and the removed jobs.
+    pub(super) changes: Vec<Change>,
     /// Whether the queue has changed.
     pub(super) queue_changed: bool,
     /// The codes of jobs that failed.
@@ -35,6 +35,14 @@ pub(super) struct Log {
     pub(super) waited: Vec<f64>,
     /// The addresses that are notified when a job ends.
     pub(super) webhooks: Option<Arc<[String]>>,
+}
+
+/// A change of a job's log.
+pub(super) struct Change {
+    /// The job.
+    pub(super) job: String,
+    /// The added event. None if the job was removed.
+    pub(super) event: Option<Event>,
 }
 
 impl Log {
@@ -92,7 +100,16 @@ impl Log {
         {
             deliveries::add(tx, urls, job)?;
         }
-        self.added.push((job.to_owned(), seq));
+        let event = Event {
+            seq,
+            attempt,
+            at: now,
+            body: body.clone(),
+        };
+        self.changes.push(Change {
+            job: job.to_owned(),
+            event: Some(event),
+        });
         // A job that changes its state may enter or leave the queue.
         self.queue_changed |= state_after(body).is_some();
         Ok(())

@@ -29,6 +29,7 @@ pub(crate) use fleet::RunningJob;
 pub(crate) use leases::LeaseStates;
 pub(crate) use listing::JobFilter;
 pub(crate) use removal::{RemoveOutcome, Retention};
+pub(crate) use signals::Newest;
 pub(crate) use sqlite::{back_up, lock_data_folder, restore};
 pub(crate) use tokens::{Role, cookie_value};
 
@@ -494,9 +495,8 @@ impl Store {
         })
     }
 
-    /// Notifies of events after this sequence number. Subscribe first, then
-    /// read, and nothing is missed.
-    pub(crate) fn watch(&self, id: &str) -> watch::Receiver<u64> {
+    /// Notifies of new events. Subscribe first, then read, and nothing is missed.
+    pub(crate) fn watch(&self, id: &str) -> watch::Receiver<Newest> {
         self.0.signals.watch(id)
     }
 

@@ -3,7 +3,7 @@
 use super::{
     CancelOutcome, Store,
     error::Result,
-    log::{Log, timestamp},
+    log::{Change, Log, timestamp},
     sql::{Sql, values},
 };
 use std::time::Duration;
@@ -103,10 +103,11 @@ impl Store {
 /// Removes a job that has ended, and notifies the watchers of its log.
 fn remove(tx: &dyn Sql, log: &mut Log, id: &str) -> Result<()> {
     tx.execute("delete from events where job = ?1", values![id])?;
-    let last: Option<u64> = tx.value(
-        "delete from jobs where id = ?1 returning last_seq",
-        values![id],
-    )?;
-    log.added.extend(last.map(|seq| (id.to_owned(), seq)));
+    if tx.execute("delete from jobs where id = ?1", values![id])? > 0 {
+        log.changes.push(Change {
+            job: id.to_owned(),
+            event: None,
+        });
+    }
     Ok(())
 }

@@ -1,26 +1,41 @@
 //! Notifications of changes, for those in this process who wait for them.
 
 use super::{lock, log::Log};
-use std::{collections::HashMap, sync::Mutex};
+use hipward_protocol::Event;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 use tokio::sync::watch;
+
+/// The newest events of a job, so that not everybody who waits for them reads the database: those of the last transaction, or
+/// none if another server has added later ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Newest(Arc<[Event]>);
+
+impl Newest {
+    /// All events after this sequence number. None if they must be read.
+    pub(crate) fn after(&self, seq: u64) -> Option<Vec<Event>> {
+        let next = self.0.iter().position(|event| event.seq == seq + 1)?;
+        Some(self.0[next..].to_vec())
+    }
+}
 
 /// Notifications of new events and of changes of the queue.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
-    /// The newest sequence number of each job that is watched.
-    watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
+    /// The newest events of each job that is watched.
+    watchers: Mutex<HashMap<String, watch::Sender<Newest>>>,
     /// Incremented with every change of the queue.
     queue: watch::Sender<u64>,
 }
 
 impl Signals {
     /// Notifies of events of a job.
-    pub(super) fn watch(&self, job: &str) -> watch::Receiver<u64> {
+    pub(super) fn watch(&self, job: &str) -> watch::Receiver<Newest> {
         let mut watchers = lock(&self.watchers);
         watchers.retain(|_, sender| sender.receiver_count() > 0);
-        let sender = watchers
-            .entry(job.to_owned())
-            .or_insert_with(|| watch::Sender::new(0));
+        let sender = watchers.entry(job.to_owned()).or_default();
         sender.subscribe()
     }
 
@@ -34,15 +49,16 @@ impl Signals {
         if log.queue_changed {
             self.queue_changed();
         }
-        for (job, seq) in &log.added {
-            self.added(job, *seq);
+        for changes in log.changes.chunk_by(|a, b| a.job == b.job) {
+            let events = changes.iter().filter_map(|change| change.event.clone());
+            self.changed(&changes[0].job, events.collect());
         }
     }
 
-    /// A job has a new event.
-    pub(super) fn added(&self, job: &str, seq: u64) {
+    /// A job has new events, or was removed. `events` is empty if they are not known.
+    pub(super) fn changed(&self, job: &str, events: Arc<[Event]>) {
         if let Some(sender) = lock(&self.watchers).get(job) {
-            sender.send_replace(seq);
+            sender.send_replace(Newest(events));
         }
     }
 
@@ -54,7 +70,7 @@ impl Signals {
     /// Anything may have changed: everybody who waits checks the database.
     pub(super) fn everything_changed(&self) {
         for sender in lock(&self.watchers).values() {
-            sender.send_modify(|_| {});
+            sender.send_modify(|newest| *newest = Newest::default());
         }
         self.queue_changed();
     }

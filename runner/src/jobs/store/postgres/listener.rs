@@ -1,7 +1,10 @@
 //! Receives the changes of other servers with `LISTEN`, and reports them to those in this process who wait for them. While the
 //! connection is lost, and for poolers that drop notifications, everybody checks the database at intervals.
 
-use crate::jobs::store::{log::Log, signals::Signals};
+use crate::jobs::store::{
+    log::{Change, Log},
+    signals::Signals,
+};
 use std::{future::poll_fn, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc,
@@ -28,8 +31,9 @@ pub(super) fn payload(server: &str, log: &Log, limit: usize) -> String {
         payload.push(' ');
         payload.push_str(QUEUE);
     }
-    for (job, seq) in &log.added {
-        payload.push_str(&format!(" {job}:{seq}"));
+    for Change { job, .. } in &log.changes {
+        payload.push(' ');
+        payload.push_str(job);
     }
     if payload.len() > limit {
         payload = format!("{server} {EVERYTHING}");
@@ -109,14 +113,7 @@ fn apply(payload: &str, server: &str, signals: &Signals) {
         match word {
             EVERYTHING => signals.everything_changed(),
             QUEUE => signals.queue_changed(),
-            change => {
-                let change = change.split_once(':');
-                if let Some((job, seq)) =
-                    change.and_then(|(job, seq)| Some((job, seq.parse().ok()?)))
-                {
-                    signals.added(job, seq);
-                }
-            }
+            job => signals.changed(job, Arc::default()),
         }
     }
 }

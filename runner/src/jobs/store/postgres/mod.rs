@@ -151,7 +151,7 @@ impl Database for Postgres {
     }
 
     fn announce(&self, tx: &dyn Sql, log: &Log) -> Result<()> {
-        if log.added.is_empty() && !log.queue_changed {
+        if log.changes.is_empty() && !log.queue_changed {
             return Ok(());
         }
         let payload = listener::payload(&self.server, log, MAX_PAYLOAD);

@@ -297,9 +297,13 @@ fn watchers_are_notified_after_events_are_stored(server: &dyn Server) {
         .expect("works")
         .expect("a job waits");
     assert!(signal.has_changed().expect("the store lives"));
-    let seq = *signal.borrow_and_update();
-    let events = store.events_after(&id, seq - 1, 10).expect("readable");
-    assert!(matches!(events[0].body, EventBody::Leased { .. }));
+    let newest = signal.borrow_and_update().clone();
+    let stored = store.events_after(&id, 1, 10).expect("readable");
+    assert!(matches!(stored[0].body, EventBody::Leased { .. }));
+    // A watcher who has the first event need not read the second.
+    assert_eq!(newest.after(1), Some(stored));
+    assert_eq!(newest.after(0), None, "the first event must be read");
+    assert_eq!(newest.after(2), None);
 }
 
 fn only_server_crashes_during_running_code_count(server: &dyn Server) {
