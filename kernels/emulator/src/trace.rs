@@ -1,9 +1,12 @@
 //! The memory accesses of one instruction, lane by lane.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// Bytes of a segment, the unit of memory transactions.
 const SEGMENT: u64 = 64;
+
+/// Segments of a group, of which each has a bit.
+const GROUP: u64 = 64;
 
 /// The access of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +28,10 @@ pub struct Trace {
     pub in_lds: bool,
     /// Cycles that bank conflicts add to the last instruction.
     pub conflicts: u64,
-    segments: HashSet<u64>,
-    /// The segment that was added last: neighbouring lanes often access the same one.
-    newest: Option<u64>,
+    /// The segments that were accessed, a bit for each of a group.
+    segments: HashMap<u64, u64>,
+    /// The group of the last access, whose bits are not among the others: neighbouring lanes often access the same one.
+    newest: (u64, u64),
 }
 
 impl Trace {
@@ -39,10 +43,12 @@ impl Trace {
     pub(crate) fn global(&mut self, lane: usize, address: u64, bytes: usize) {
         let last = address.wrapping_add(bytes as u64 - 1);
         for segment in [address / SEGMENT, last / SEGMENT] {
-            if self.newest != Some(segment) {
-                self.segments.insert(segment);
-                self.newest = Some(segment);
+            let (group, bit) = (segment / GROUP, 1 << (segment % GROUP));
+            if self.newest.0 != group {
+                *self.segments.entry(self.newest.0).or_default() |= self.newest.1;
+                self.newest = (group, 0);
             }
+            self.newest.1 |= bit;
         }
         self.lanes.push(LaneAccess {
             lane,
@@ -64,6 +70,13 @@ impl Trace {
     /// bus of the memory at least once, unless it is in a cache before the launch.
     #[must_use]
     pub fn distinct_bytes(&self) -> u64 {
-        self.segments.len() as u64 * SEGMENT
+        let (newest, bits) = self.newest;
+        let before = self.segments.get(&newest).copied().unwrap_or(0);
+        let others: u64 = self
+            .segments
+            .values()
+            .map(|bits| u64::from(bits.count_ones()))
+            .sum();
+        (others + u64::from((bits & !before).count_ones())) * SEGMENT
     }
 }

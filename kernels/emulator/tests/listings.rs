@@ -58,6 +58,10 @@ fn errors_name_the_line_and_what_is_wrong() {
             "line 3: s_setreg_imm32_b32: bits 0 to 3 of the mode are not supported",
         ),
         (
+            "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4294967295), 3",
+            "line 3: s_setreg_imm32_b32: bits 4 to 4294967294 of the mode are not supported",
+        ),
+        (
             "v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], 0",
             "line 3: the instruction v_mfma_f32_16x16x32_f16 is not supported on gfx942",
         ),

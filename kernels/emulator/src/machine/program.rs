@@ -495,7 +495,8 @@ fn set_mode(text: &Text) -> Result<Instruction> {
             "{word} is not supported; fields of HW_REG_MODE are"
         )));
     };
-    let supported = (4..8).contains(&offset) && offset + width <= 8 || offset == 23 && width == 1;
+    let supported =
+        (4..8).contains(&offset) && offset.saturating_add(width) <= 8 || offset == 23 && width == 1;
     if !supported || width == 0 {
         return Err(text.error(format!(
             "bits {offset} to {} of the mode are not supported",

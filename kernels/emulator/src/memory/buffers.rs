@@ -239,7 +239,7 @@ impl Memory {
             let buffer = self.buffers.get_mut(index);
             match buffer.map(|buffer| (buffer.zeroed, buffer.pages.get_mut(offset / PAGE))) {
                 Some((_, Some(Some(page)))) => {
-                    part.copy_from_slice(&page.bytes[start..start + count]);
+                    copy(part, &page.bytes[start..start + count]);
                     written &= page.is_written(start, count);
                     if let Some(log) = &mut page.log {
                         log.read |= lines(start, count);
@@ -270,7 +270,7 @@ impl Memory {
             let count = rest.len().min(PAGE - start);
             let (part, tail) = rest.split_at(count);
             if let Some(page) = self.page(index, offset / PAGE) {
-                page.bytes[start..start + count].copy_from_slice(part);
+                copy(&mut page.bytes[start..start + count], part);
                 mark(&mut page.written, start, count);
                 if let Some(log) = &mut page.log {
                     mark(&mut log.stored, start, count);
@@ -409,28 +409,40 @@ impl Memory {
 
 impl Page {
     fn is_written(&self, start: usize, count: usize) -> bool {
-        let (word, bit) = (start / 64, start % 64);
-        if bit + count <= 64 {
-            let mask = if count == 64 {
-                u64::MAX
-            } else {
-                ((1 << count) - 1) << bit
-            };
-            return self.written[word] & mask == mask;
-        }
-        (start..start + count).all(|at| self.written[at / 64] >> (at % 64) & 1 == 1)
+        masks(start, count).all(|(word, mask)| self.written[word] & mask == mask)
     }
 }
 
 /// Sets the bits of bytes.
 fn mark(bits: &mut [u64; LINES], start: usize, count: usize) {
-    let (word, bit) = (start / 64, start % 64);
-    if bit + count <= 64 && count > 0 {
-        bits[word] |= u64::MAX >> (64 - count) << bit;
-        return;
+    masks(start, count).for_each(|(word, mask)| bits[word] |= mask);
+}
+
+/// The words that contain the bits of bytes of a page, and these bits.
+#[inline]
+fn masks(start: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
+    let end = start + count;
+    (start / 64..end.div_ceil(64)).map(move |word| {
+        let (first, last) = (start.max(64 * word), end.min(64 * word + 64));
+        (word, u64::MAX >> (64 - (last - first)) << (first % 64))
+    })
+}
+
+/// Copies the bytes of a lane or of a page. Both slices have the same length; the common ones need no call of a function.
+#[inline]
+fn copy(to: &mut [u8], from: &[u8]) {
+    fn of<const N: usize>(to: &mut [u8], from: &[u8]) {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+            *to = *from;
+        }
     }
-    for at in start..start + count {
-        bits[at / 64] |= 1 << (at % 64);
+    match to.len() {
+        1 => of::<1>(to, from),
+        2 => of::<2>(to, from),
+        4 => of::<4>(to, from),
+        8 => of::<8>(to, from),
+        16 => of::<16>(to, from),
+        _ => to.copy_from_slice(from),
     }
 }
 

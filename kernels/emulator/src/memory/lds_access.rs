@@ -1,6 +1,7 @@
 //! LDS instructions: reads, writes, atomics, and exchanges between lanes.
 
 use super::atomic::{self, Atomic};
+use super::distinct::Distinct;
 use super::lds::Seen;
 use super::vector_access::place_half;
 use super::{Environment, Place, lanes};
@@ -570,27 +571,32 @@ fn swizzled(lane: usize, pattern: u16) -> usize {
     lane & 32 | ((lane & 31 & and | or) ^ xor)
 }
 
+/// The mask of `count` lanes from `start` on.
+fn mask_of(start: usize, count: usize) -> u64 {
+    u64::MAX >> (LANES - count) << start
+}
+
 /// Cycles that bank conflicts add: each group of lanes that is served at once needs a cycle for each different word of a
 /// bank.
 fn conflicts(exec: u64, width: usize, banks: u32, address: impl Fn(usize) -> u32) -> u64 {
     let words = width.div_ceil(4) as u32;
     let group = (banks / words).clamp(1, 64) as usize;
-    let mut extra = 0;
+    let (mut extra, mut used) = (0, Distinct::with_capacity(LANES));
     for start in (0..LANES).step_by(group) {
-        let mut used: Vec<(u32, u32)> = lanes(exec)
-            .filter(|lane| (start..start + group).contains(lane))
-            .flat_map(|lane| (0..words).map(move |word| (lane, word)))
-            .map(|(lane, word)| (address(lane) / 4).wrapping_add(word))
-            .map(|word| (word % banks, word))
-            .collect();
-        used.sort_unstable();
-        used.dedup();
-        let most = used
-            .chunk_by(|a, b| a.0 == b.0)
-            .map(<[_]>::len)
-            .max()
-            .unwrap_or(1);
-        extra += most as u64 - 1;
+        used.clear();
+        for lane in lanes(exec & mask_of(start, group)) {
+            for word in 0..words {
+                used.add(u64::from((address(lane) / 4).wrapping_add(word)));
+            }
+        }
+        let mut of_bank = [0u8; LANES];
+        let mut most = 1;
+        for word in used.values() {
+            let count = &mut of_bank[(word % u64::from(banks)) as usize % LANES];
+            *count += 1;
+            most = most.max(*count);
+        }
+        extra += u64::from(most) - 1;
     }
     extra
 }

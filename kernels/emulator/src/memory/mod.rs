@@ -2,6 +2,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod buffers;
+mod distinct;
 pub(crate) mod lds;
 pub(crate) mod lds_access;
 pub(crate) mod scalar_load;

@@ -2,6 +2,7 @@
 
 use super::atomic::{self, Atomic};
 use super::buffers::Read;
+use super::distinct::Distinct;
 use super::{Environment, Place, lanes};
 use crate::FindingKind;
 use crate::error::Result;
@@ -470,7 +471,7 @@ impl Instruction {
         environment: &mut Environment<'_>,
         place: &Place,
     ) {
-        let (mut segments, mut bytes) = (Vec::with_capacity(2 * LANES), 0);
+        let (mut segments, mut bytes) = (Distinct::with_capacity(2 * LANES), 0);
         for lane in lanes(exec) {
             let count = addresses.permitted[lane] as u64;
             if count == 0 {
@@ -480,28 +481,23 @@ impl Instruction {
             if let Some(offsets) = &addresses.private {
                 // The same four bytes of all lanes are next to each other.
                 let dwords = offsets[lane] / 4..(offsets[lane] + count).div_ceil(4);
-                segments.extend(dwords.map(|dword| 4 * dword + lane as u64 / 16));
+                dwords.for_each(|dword| segments.add(4 * dword + lane as u64 / 16));
                 continue;
             }
             let (first, last) = (
                 addresses.address[lane] / 64,
                 addresses.address[lane].wrapping_add(count - 1) / 64,
             );
-            segments.push(first);
-            if last != first {
-                segments.push(last);
-            }
+            segments.add(first);
+            segments.add(last);
         }
-        segments.sort_unstable();
-        segments.dedup();
-        let halves = segments.len() as u64;
-        segments.iter_mut().for_each(|segment| *segment /= 2);
-        segments.dedup();
+        let halves = segments.values().len() as u64;
+        let lines = segments.values().chunk_by(|a, b| a / 2 == b / 2).count() as u64;
         let access = environment.counts.access(place.step, place.line);
         access.executions += 1;
         access.bytes += bytes;
         access.segments64 += halves;
-        access.lines128 += segments.len() as u64;
+        access.lines128 += lines;
     }
 
     fn check_alignment(

@@ -140,27 +140,33 @@ impl Instruction {
 
     /// Without modifiers, registers are read in place.
     fn plain(&self, wave: &Wave, result: &mut Lanes) {
-        let mut copies = [[0; LANES]; 3];
-        for (copy, source) in copies
-            .iter_mut()
-            .zip(self.sources)
-            .take(self.entry.sources.len())
-        {
-            match source {
-                Source::Vector(_) => {}
-                Source::Scalar(register) => *copy = [wave.scalar(register); LANES],
-                Source::Constant(bits) => *copy = [bits as u32; LANES],
-            }
+        // A copy of a scalar or constant to all lanes, only where there is one.
+        let (first, second, third);
+        macro_rules! source {
+            ($place:literal, $copy:ident) => {
+                match self.sources[$place] {
+                    Source::Vector(register) => wave.vector(register),
+                    Source::Scalar(register) => {
+                        $copy = [wave.scalar(register); LANES];
+                        &$copy
+                    }
+                    Source::Constant(bits) => {
+                        $copy = [bits as u32; LANES];
+                        &$copy
+                    }
+                }
+            };
         }
-        let lanes = |place: usize| match self.sources[place] {
-            Source::Vector(register) => wave.vector(register),
-            _ => &copies[place],
-        };
         match self.entry.body {
-            Body::One(f) => f(result, lanes(0)),
-            Body::Two(f) => f(result, lanes(0), lanes(1)),
-            Body::Three(f) => f(result, lanes(0), lanes(1), lanes(2)),
-            _ => self.compute(wave, result, lanes(0)),
+            Body::One(f) => f(result, source!(0, first)),
+            Body::Two(f) => f(result, source!(0, first), source!(1, second)),
+            Body::Three(f) => f(
+                result,
+                source!(0, first),
+                source!(1, second),
+                source!(2, third),
+            ),
+            _ => self.compute(wave, result, source!(0, first)),
         }
     }
 
@@ -284,8 +290,8 @@ impl Instruction {
             }
             Source::Constant(bits) => [constant_of_pair(bits); LANES],
         };
-        for value in &mut values {
-            *value ^= u32::from(negative) << 31;
+        if negative {
+            values.iter_mut().for_each(|value| *value ^= 1 << 31);
         }
         if wave.mode.flush_inputs() {
             values.iter_mut().for_each(|value| *value = flush(*value));
@@ -294,27 +300,24 @@ impl Instruction {
     }
 
     fn pair(&self, wave: &mut Wave, f: fn(&mut Lanes, &Lanes, &Lanes, &Lanes)) {
+        let clamps = self
+            .modifiers
+            .as_ref()
+            .is_some_and(|modifiers| modifiers.clamp);
         let mut results = [[0; LANES]; 2];
         for (result, high) in results.iter_mut().zip([false, true]) {
             let a = self.half_of_pair(wave, 0, high);
             let b = self.half_of_pair(wave, 1, high);
-            let c = if self.entry.sources.len() > 2 {
-                self.half_of_pair(wave, 2, high)
+            if self.entry.sources.len() > 2 {
+                f(result, &a, &b, &self.half_of_pair(wave, 2, high));
             } else {
-                [0; LANES]
-            };
-            f(result, &a, &b, &c);
-            for value in result.iter_mut() {
-                if self
-                    .modifiers
-                    .as_ref()
-                    .is_some_and(|modifiers| modifiers.clamp)
-                {
-                    *value = clamp(f32::from_bits(*value)).to_bits();
-                }
-                if wave.mode.flush_results() {
-                    *value = flush(*value);
-                }
+                f(result, &a, &b, &b);
+            }
+            if clamps {
+                each_in_place(result, |_, value| clamp(f32::from_bits(value)).to_bits());
+            }
+            if wave.mode.flush_results() {
+                result.iter_mut().for_each(|value| *value = flush(*value));
             }
         }
         let exec = wave.exec();

@@ -37,17 +37,21 @@ impl Type {
         matches!(self, Self::F64 | Self::F32 | Self::F16 | Self::Bf16)
     }
 
-    /// The bytes of a number. Integers wrap.
-    #[must_use]
-    pub fn encode(self, number: f64) -> Vec<u8> {
-        let bytes = match self {
+    /// The bits of a number. Integers wrap.
+    fn bits(self, number: f64) -> u64 {
+        match self {
             Self::F64 => number.to_bits(),
             Self::F32 => u64::from((number as f32).to_bits()),
             Self::F16 => u64::from(to_f16(number as f32)),
             Self::Bf16 => u64::from(to_bf16(number as f32)),
             _ => number as i64 as u64,
-        };
-        bytes.to_le_bytes()[..self.bytes()].to_vec()
+        }
+    }
+
+    /// The bytes of a number. Integers wrap.
+    #[must_use]
+    pub fn encode(self, number: f64) -> Vec<u8> {
+        self.bits(number).to_le_bytes()[..self.bytes()].to_vec()
     }
 
     /// The bytes of a number that a reader typed.
@@ -99,7 +103,7 @@ impl Type {
     #[must_use]
     pub fn fill(self, fill: Fill, count: usize) -> Option<Vec<u8>> {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let number = |at: usize| -> f64 {
+        let mut number = |at: usize| -> f64 {
             match fill {
                 Fill::Index => at as f64,
                 Fill::Alternating if at.is_multiple_of(2) => at as f64 + 1.0,
@@ -120,10 +124,16 @@ impl Type {
             }
         };
         (fill != Fill::Unwritten).then(|| {
-            (0..count)
-                .map(number)
-                .flat_map(|one| self.encode(one))
-                .collect()
+            // A byte at a time: in a browser, a copy of a few bytes costs more than they do.
+            let mut contents = vec![0; count * self.bytes()];
+            for (at, element) in contents.chunks_exact_mut(self.bytes()).enumerate() {
+                let bytes = self.bits(number(at)).to_le_bytes();
+                element
+                    .iter_mut()
+                    .zip(bytes)
+                    .for_each(|(to, from)| *to = from);
+            }
+            contents
         })
     }
 }
