@@ -1,6 +1,6 @@
 //! Information of the semantic layer other than names. Names and constants are tested in `fixtures/names`.
 
-use hipward_analyzer::{Options, analyze};
+use hipward_analyzer::{Language, Options, analyze};
 
 fn modules(source: &str) -> Vec<String> {
     analyze(source, &Options::default()).contract.modules
@@ -86,4 +86,22 @@ fn returned_attention_weights_are_detected_by_name() {
     ] {
         assert!(!says_so(returned), "{returned}");
     }
+}
+
+/// A header defines CUDA's names for AMD. A library's header beside it does not change that; CUDA's own header does, because it
+/// is missing on AMD.
+#[test]
+fn names_of_a_header_for_amd_need_no_change() {
+    let rules = |header: &str| -> Vec<String> {
+        let mut options = Options::default();
+        options.language = Some(Language::CudaCpp);
+        options.has_hip_names = true;
+        let source = format!(
+            "#include \"common.cuh\"\n#ifdef USE_CUB\n#include <{header}>\n#endif\nvoid f(cudaStream_t stream);\n"
+        );
+        let findings = analyze(&source, &options).findings;
+        findings.into_iter().map(|finding| finding.rule).collect()
+    };
+    assert_eq!(rules("cub/cub.cuh"), ["cuda-header"]);
+    assert_eq!(rules("cuda_runtime.h"), ["cuda-header", "cuda-api"]);
 }

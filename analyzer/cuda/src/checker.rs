@@ -44,7 +44,10 @@ impl<'a> CudaChecker<'a> {
         // CUDA's own header would be missing.
         let has_hip_names = options.has_hip_names
             && !source.includes().any(|(header, token)| {
-                hip_header(header).is_some() && source.vendors(token) == Vendors::Both
+                // A library such as CUB needs no names of the runtime.
+                !header.contains('/')
+                    && hip_header(header).is_some()
+                    && source.vendors(token) == Vendors::Both
             });
         let setting = match options.pytorch_extension {
             Some(true) => Setting::PyTorchExtension,

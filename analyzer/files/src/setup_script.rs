@@ -1,4 +1,5 @@
-//! The requirements in a `setup.py`: the arguments of `setup(…)`, and the files that it reads them from.
+//! The requirements in Python: the arguments of `setup(…)`, the files that a `setup.py` reads them from, and the packages
+//! of a container image that is described in Python: `image.pip_install("torch==2.4.0")`. And the GPUs that a pod requests.
 
 use hipward_analyzer_core::Language;
 use hipward_analyzer_core::Target;
@@ -8,7 +9,7 @@ use hipward_analyzer_python::{Extra, PythonExtension, checker};
 
 use crate::FileOptions;
 use crate::checker::FileChecker;
-use crate::facts::{Facts, Include};
+use crate::facts::{Entry, Facts, Include};
 use crate::requirements::{is_guarded_group, requirement};
 use crate::text::Text;
 
@@ -19,6 +20,12 @@ const KEYS: &[&str] = &[
     "setup_requires",
     "tests_require",
 ];
+
+/// The end of the methods of an image that install packages: `pip_install`, `uv_pip_install`.
+const INSTALL: &str = "pip_install";
+
+/// The resource of Kubernetes that a pod requests.
+const GPU: &str = "nvidia.com/gpu";
 
 /// How many nested names, sums and lists are followed.
 const MAX_DEPTH: u8 = 8;
@@ -34,18 +41,24 @@ impl PythonExtension for SetupScript<'_> {
             return;
         }
         let mut facts = facts(semantics);
-        if facts.requirements.is_empty() {
-            return;
+        // Each kind of fact has rules for another kind of file.
+        let pods = Facts {
+            entries: std::mem::take(&mut facts.entries),
+            ..Facts::default()
+        };
+        for (language, mut facts) in [(Language::Pyproject, facts), (Language::Yaml, pods)] {
+            if !facts.requirements.is_empty() || !facts.entries.is_empty() {
+                facts.comments = semantics.tree.comments(Vec::new());
+                let diagnostics = FileChecker::run(source, language, facts, &self.0);
+                found.diagnostics.extend(diagnostics);
+            }
         }
-        facts.comments = semantics.tree.comments(Vec::new());
-        let diagnostics = FileChecker::run(source, Language::Pyproject, facts, &self.0);
-        found.diagnostics.extend(diagnostics);
     }
 }
 
 /// Cheap: most Python is no set-up script.
 fn has_requirements(source: &str) -> bool {
-    KEYS.iter().any(|key| source.contains(key))
+    KEYS.iter().any(|key| source.contains(key)) || source.contains(INSTALL) || source.contains(GPU)
 }
 
 /// The files that a `setup.py` reads requirements from.
@@ -69,6 +82,11 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
     let mut facts = Facts::default();
     for argument in tree.nodes() {
         if tree.kind(argument) != Kind::KeywordArgument {
+            match tree.kind(argument) {
+                Kind::Call => Reader { semantics }.image(argument, &mut facts),
+                Kind::String => Reader { semantics }.resource(argument, &mut facts),
+                _ => {}
+            }
             continue;
         }
         let name = tree.child(argument, Field::Name);
@@ -135,6 +153,45 @@ impl<'a> Reader<'_, 'a> {
             }
             Kind::Call => self.files(value, facts),
             _ => {}
+        }
+    }
+
+    /// `image.pip_install("torch==2.4.0", "numpy")`, except with options: an index decides which build is installed.
+    fn image(&self, call: Node, facts: &mut Facts<'a>) {
+        let tree = &self.semantics.tree;
+        let function = tree.child(call, Field::Function);
+        let method = function.and_then(|function| tree.child(function, Field::Attribute));
+        let arguments = tree.child(call, Field::Arguments);
+        let arguments =
+            arguments.filter(|_| method.is_some_and(|name| tree.text(name).ends_with(INSTALL)));
+        let arguments = arguments.map_or(Vec::new(), |list| tree.parts(list).collect());
+        let is_option = |part: &Node| tree.kind(*part) == Kind::KeywordArgument;
+        if !arguments.iter().any(is_option) {
+            for argument in arguments {
+                self.read(argument, false, MAX_DEPTH, facts);
+            }
+        }
+    }
+
+    /// `limits={"nvidia.com/gpu": 1}`, in a source that knows no other resource.
+    fn resource(&self, string: Node, facts: &mut Facts<'a>) {
+        let tree = &self.semantics.tree;
+        let is_compared = tree
+            .parent(string)
+            .is_some_and(|parent| tree.kind(parent) == Kind::ComparisonOperator);
+        let name = self.text(string).filter(|name| {
+            name.as_str() == GPU && !is_compared && !tree.source().contains("amd.com/gpu")
+        });
+        if let Some(key) = name
+            && !never_runs_on_target(self.semantics, string)
+        {
+            facts.entries.push(Entry {
+                key,
+                value: key,
+                parent: None,
+                column: 0,
+                begins_item: false,
+            });
         }
     }
 
@@ -231,6 +288,12 @@ mod tests {
                 "pynvml",
             ]
         );
+    }
+
+    #[test]
+    fn packages_of_an_image_are_requirements() {
+        let source = "PINS = ['numpy']\nimage = modal.Image.debian_slim().pip_install('torch==2.4.0', PINS).uv_pip_install(['vllm'])\nother = image.pip_install('torch', index_url='https://h/whl/rocm6.4').run('pip_install')\npip_install('apex')\n";
+        assert_eq!(shown(source), ["vllm", "torch==2.4.0", "numpy"]);
     }
 
     #[test]

@@ -41,7 +41,9 @@ pub(super) fn is_renamed(files: &dyn FileSource, path: &str) -> bool {
             let other = |rest: &str| join(&join(folder, &name.replace(nvidias, amds)), rest);
             name.contains(nvidias)
                 && (files.exists(&other(rest))
-                    || is_file && has_other_ending(files, &other(rest))
+                    || is_file
+                        && (has_other_ending(files, &other(rest))
+                            || has_shorter_name(files, folder, name, nvidias, amds))
                     || !is_file && files.exists(&other(&rest.replace(nvidias, amds))))
         });
         let has_folder = FOLDERS.iter().any(|(nvidias, amds)| {
@@ -57,6 +59,19 @@ pub(super) fn is_renamed(files: &dyn FileSource, path: &str) -> bool {
         rest = path[folder.len()..].trim_start_matches('/');
     }
     false
+}
+
+/// `requirements-rocm.txt` for `requirements-cuda-legacy.txt`.
+fn has_shorter_name(
+    files: &dyn FileSource,
+    folder: &str,
+    name: &str,
+    nvidias: &str,
+    amds: &str,
+) -> bool {
+    name.strip_suffix(".txt")
+        .and_then(|stem| stem.split_once(nvidias))
+        .is_some_and(|(before, _)| files.exists(&join(folder, &format!("{before}{amds}.txt"))))
 }
 
 /// `rocm.cpp` for `rocm.cu`, because the HIP runtime needs no separate compiler, and `rocm.hip` unless hipify created

@@ -61,11 +61,19 @@ const MODULES: [Module; 6] = [
 ];
 
 /// Size after compression is what counts. Code inlined into its one caller makes the module smaller and its compressed
-/// form larger; so does data without its zeros, cut into thousands of pieces.
-const PASSES: [&str; 7] = [
+/// form larger; so does data without its zeros, cut into thousands of pieces. Flat code is optimized better a second time. The low
+/// memory is the end of the stack, which no address in the program begins from.
+const PASSES: [&str; 14] = [
+    "--low-memory-unused",
     "-Oz",
     "--one-caller-inline-max-function-size=0",
+    "--always-inline-max-function-size=1",
+    "--flexible-inline-max-function-size=2",
     "--generate-global-effects",
+    "--flatten",
+    "--rereloop",
+    "-Oz",
+    "-Oz",
     "-Oz",
     "--skip-pass=memory-packing",
     "--strip-producers",
@@ -184,9 +192,11 @@ fn remapped_paths(headers: &Path) -> Result<String> {
 }
 
 fn optimize(layout: &Layout, input: &Path) -> Result<Vec<u8>> {
-    let source = std::fs::read(input)?;
+    // The result depends on the passes too.
+    let mut source = std::fs::read(input)?;
+    source.extend_from_slice(PASSES.concat().as_bytes());
     let program = layout.root.join("site/node_modules/.bin/wasm-opt");
-    layout.memo(&format!("wasm-opt{}", PASSES.join("")), &source, |output| {
+    layout.memo("wasm-opt", &source, |output| {
         let status = Command::new(&program)
             .args(PASSES)
             .args(FEATURES)

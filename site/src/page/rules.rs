@@ -176,12 +176,16 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
     })
 }
 
-/// The text of a rule by headings, for the search.
+/// The text of a rule by headings, for the search: without the references, which are titles of other sites.
 pub(super) fn search_sections(rule: &RulePage) -> Vec<Section> {
     let mut title = Section::default();
     title.push(&plain(rule.meta.title));
     let mut sections = vec![title];
-    sections.extend(rule.doc.sections(|_| String::new()));
+    let own = rule.doc.sections(|_| String::new());
+    sections.extend(
+        own.into_iter()
+            .filter(|section| section.title != "References"),
+    );
     sections
 }
 

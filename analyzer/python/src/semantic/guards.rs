@@ -49,11 +49,14 @@ pub fn never_runs_on_target(semantics: &Semantics<'_>, node: Node) -> bool {
 /// An upper limit for calls of a source's own functions; sources with more calls are not searched.
 const MAX_CALLS: usize = 1000;
 
-/// Functions that are called only in code that never runs on the target:
+/// How often the search for functions without a call that runs is repeated: a function's caller may have none itself.
+const MAX_ROUNDS: usize = 4;
+
+/// Functions that are called only in code that never runs on the target, or in such functions:
 /// `if not IS_ROCM: check_nvcc(CUDA_HOME)`.
 pub fn never_called(semantics: &Semantics<'_>) -> Vec<Node> {
     let tree = &semantics.tree;
-    let calls: Vec<(Node, bool)> = tree
+    let mut calls: Vec<(Node, Node, bool)> = tree
         .nodes()
         .filter(|name| tree.field(*name) != Field::Name)
         .filter_map(|name| match semantics.binding(name)?.value {
@@ -61,16 +64,32 @@ pub fn never_called(semantics: &Semantics<'_>) -> Vec<Node> {
             _ => None,
         })
         .take(MAX_CALLS)
-        .map(|(function, name)| (function, never_runs_on_target(semantics, name)))
+        .map(|(function, name)| (function, name, never_runs_on_target(semantics, name)))
         .collect();
     if calls.len() == MAX_CALLS {
         return Vec::new();
     }
-    let skipped = calls.iter().filter(|(_, never)| *never);
+    let mut skipped = Vec::new();
+    for _ in 0..MAX_ROUNDS {
+        let found = skipped.len();
+        for &(function, _, never) in &calls {
+            let runs = || {
+                calls
+                    .iter()
+                    .any(|(other, _, never)| *other == function && !never)
+            };
+            if never && !skipped.contains(&function) && !runs() {
+                skipped.push(function);
+            }
+        }
+        if skipped.len() == found {
+            break;
+        }
+        for (_, name, never) in &mut calls {
+            *never |= skipped.iter().any(|around| tree.contains(*around, *name));
+        }
+    }
     skipped
-        .map(|(function, _)| *function)
-        .filter(|function| !calls.contains(&(*function, false)))
-        .collect()
 }
 
 fn branch_is_skipped(semantics: &Semantics<'_>, statement: Node, child: Node) -> bool {

@@ -3,6 +3,7 @@
 use crate::checker::FileChecker;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity};
+use hipward_analyzer_python::rules::vendor::cuda_tool::TOOLS;
 
 declare_rule! {
     /// ## What it does
@@ -48,30 +49,6 @@ declare_rule! {
         files: [Shell, Dockerfile, Yaml, Makefile] check,
     }
 }
-
-const TOOLS: &[(&str, &str)] = &[
-    ("nvcc", "Compile with hipcc; hipify CUDA sources first"),
-    ("nsys", "Profile with rocprofv3 --sys-trace"),
-    ("ncu", "Profile kernels with rocprof-compute"),
-    ("nvprof", "Profile with rocprofv3 --kernel-trace --stats"),
-    ("cuda-gdb", "Debug with rocgdb"),
-    (
-        "compute-sanitizer",
-        "Build with clang's address sanitizer for HIP",
-    ),
-    (
-        "cuda-memcheck",
-        "Build with clang's address sanitizer for HIP",
-    ),
-    (
-        "cuobjdump",
-        "Inspect code objects with llvm-objdump or roc-obj-ls",
-    ),
-    (
-        "nvidia-cuda-mps-control",
-        "Remove it: processes share an AMD GPU without a daemon",
-    ),
-];
 
 fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {

@@ -10,7 +10,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `--gpus` and `--runtime=nvidia` in commands that start a container, `runtime: nvidia` and `driver: nvidia`
-    /// in Compose files, `nvidia.com/gpu` in Kubernetes, and `NVIDIA_DRIVER_CAPABILITIES`.
+    /// in Compose files, `nvidia.com/gpu` in Kubernetes and in Python, and `NVIDIA_DRIVER_CAPABILITIES`.
     ///
     /// ## Why on ROCm
     ///

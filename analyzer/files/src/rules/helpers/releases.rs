@@ -12,18 +12,18 @@ struct Torch {
     release: Version,
     /// The newest index of `download.pytorch.org` with a build of the release.
     rocm: &'static str,
-    /// Where this is stated.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "checked by a test and by tools/check-releases")
-    )]
+    /// Where this is stated, for a test and tools/check-releases.
+    #[cfg(test)]
     source: &'static str,
 }
 
 const fn torch(major: u16, minor: u16, rocm: &'static str, source: &'static str) -> Torch {
+    // The browser's module does not contain it.
+    let _ = source;
     Torch {
         release: Version::new(major, minor),
         rocm,
+        #[cfg(test)]
         source,
     }
 }
@@ -132,10 +132,7 @@ struct Row {
     rocm: Rocm,
     archs: &'static [Arch],
     /// Where this is stated, for this release.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "checked by a test and by tools/check-releases")
-    )]
+    #[cfg(test)]
     source: &'static str,
 }
 
@@ -175,6 +172,7 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1200,
                     Arch::Gfx1201,
                 ],
+                #[cfg(test)]
                 source: "https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.49.0/docs/source/installation.mdx",
             },
             Row {
@@ -196,6 +194,7 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1200,
                     Arch::Gfx1201,
                 ],
+                #[cfg(test)]
                 source: "https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.49.2/docs/source/installation.mdx",
             },
             Row {
@@ -217,6 +216,7 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1200,
                     Arch::Gfx1201,
                 ],
+                #[cfg(test)]
                 source: "https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.50.0/docs/source/installation.mdx",
             },
             Row {
@@ -229,6 +229,7 @@ const PACKAGES: &[Package] = &[
                     rocm(7, 14),
                 ]),
                 archs: &Arch::ALL,
+                #[cfg(test)]
                 source: "https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.50.1/docs/source/installation.mdx",
             },
         ],
@@ -241,6 +242,7 @@ const PACKAGES: &[Package] = &[
                 from: release(2, 6, 2),
                 rocm: Rocm::From(rocm(6, 0)),
                 archs: &[Arch::Gfx90a, Arch::Gfx942],
+                #[cfg(test)]
                 source: "https://github.com/Dao-AILab/flash-attention/blob/v2.6.2/README.md",
             },
             // The backend in Triton, for Radeon GPUs too.
@@ -255,6 +257,7 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1200,
                     Arch::Gfx1201,
                 ],
+                #[cfg(test)]
                 source: "https://github.com/Dao-AILab/flash-attention/blob/v2.7.1/README.md",
             },
             Row {
@@ -269,6 +272,7 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1200,
                     Arch::Gfx1201,
                 ],
+                #[cfg(test)]
                 source: "https://github.com/Dao-AILab/flash-attention/blob/v2.8.0/setup.py",
             },
         ],
@@ -290,6 +294,7 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1100,
                     Arch::Gfx1101,
                 ],
+                #[cfg(test)]
                 source: "https://pypi.org/project/triton/3.1.0/",
             },
             Row {
@@ -305,12 +310,14 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1200,
                     Arch::Gfx1201,
                 ],
+                #[cfg(test)]
                 source: "https://pypi.org/project/triton/3.5.0/",
             },
             Row {
                 from: release(3, 6, 0),
                 rocm: Rocm::From(rocm(6, 0)),
                 archs: &Arch::ALL,
+                #[cfg(test)]
                 source: "https://pypi.org/project/triton/3.6.0/",
             },
         ],
@@ -323,6 +330,7 @@ const PACKAGES: &[Package] = &[
                 from: release(0, 2, 4),
                 rocm: Rocm::From(rocm(5, 7)),
                 archs: &[Arch::Gfx90a, Arch::Gfx942, Arch::Gfx1100],
+                #[cfg(test)]
                 source: "https://docs.vllm.ai/en/v0.4.0.post1/getting_started/amd-installation.html",
             },
             // The guides of 0.7 and 0.8 were not read; this is the list of 0.9.
@@ -337,6 +345,7 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1200,
                     Arch::Gfx1201,
                 ],
+                #[cfg(test)]
                 source: "https://docs.vllm.ai/en/v0.9.0/getting_started/installation/gpu.html",
             },
             // The guide of 0.10 was not read; this is the list of 0.11.
@@ -352,6 +361,7 @@ const PACKAGES: &[Package] = &[
                     Arch::Gfx1200,
                     Arch::Gfx1201,
                 ],
+                #[cfg(test)]
                 source: "https://docs.vllm.ai/en/v0.11.0/getting_started/installation/gpu.html",
             },
         ],
@@ -365,24 +375,28 @@ const PACKAGES: &[Package] = &[
                 from: release(0, 0, 28),
                 rocm: Rocm::BuildsOfMajor(&[rocm(6, 1)]),
                 archs: &Arch::ALL,
+                #[cfg(test)]
                 source: "https://github.com/facebookresearch/xformers/blob/v0.0.28/README.md",
             },
             Row {
                 from: release(0, 0, 30),
                 rocm: Rocm::BuildsOfMajor(&[rocm(6, 2), rocm(6, 3)]),
                 archs: &Arch::ALL,
+                #[cfg(test)]
                 source: "https://github.com/facebookresearch/xformers/blob/v0.0.30/.github/workflows/wheels.yml",
             },
             Row {
                 from: release(0, 0, 32),
                 rocm: Rocm::BuildsOfMajor(&[rocm(6, 4)]),
                 archs: &Arch::ALL,
+                #[cfg(test)]
                 source: "https://github.com/facebookresearch/xformers/blob/v0.0.32.post2/.github/workflows/wheels.yml",
             },
             Row {
                 from: release(0, 0, 34),
                 rocm: Rocm::BuildsOfMajor(&[rocm(7, 1)]),
                 archs: &Arch::ALL,
+                #[cfg(test)]
                 source: "https://github.com/facebookresearch/xformers/blob/v0.0.34/.github/workflows/wheels.yml",
             },
         ],

@@ -96,11 +96,19 @@ fn check(cx: &PythonChecker<'_>, argument: Node) {
     let Some(value) = tree.child(argument, Field::Value).filter(|_| is_extension) else {
         return;
     };
-    let list = cx.semantics.expression(value);
-    if tree.kind(list) != Kind::List || cx.mentions_hip() {
+    if cx.mentions_hip() {
         return;
     }
-    for item in tree.parts(list) {
+    let value = cx.semantics.expression(value);
+    // `["cublas.lib"] if sys.platform == "win32" else ["-lcublas"]`
+    let lists: Vec<_> = match tree.kind(value) {
+        Kind::ConditionalExpression => tree.parts(value).step_by(2).collect(),
+        _ => vec![value],
+    };
+    let lists = lists
+        .into_iter()
+        .filter(|list| tree.kind(*list) == Kind::List);
+    for item in lists.flat_map(|list| tree.parts(list)) {
         let Some(text) = string(&cx.semantics, item) else {
             continue;
         };

@@ -10,7 +10,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds tensors created in, or cast to, an FP8 format that the target's matrix units do not support, directly or
-    /// through a function of the source, attributes such as `self.dtype` with that format, and `torch.finfo` of it, in
+    /// through a function of the source, names such as `self.dtype` and `default_dtype` with that format, and `torch.finfo` of it, in
     /// code that multiplies or scales with it.
     ///
     /// ## Why on ROCm
@@ -139,12 +139,12 @@ fn is_made(cx: &PythonChecker<'_>, node: Node) -> bool {
                 matches!(tree.text(last), "to" | "type")
                     || makes_tensor_of_argument(cx, function, parent, node)
             }),
-        // `FP8 = torch.float8_e4m3fn`, as a constant; `self.dtype = torch.float8_e4m3fn`
+        // `FP8 = torch.float8_e4m3fn`, as a constant; `self.dtype = torch.float8_e4m3fn`, `default_dtype = …`
         Kind::Assignment => tree.child(parent, Field::Left).is_some_and(|left| {
             let text = tree.text(left);
             match tree.kind(left) {
-                Kind::Identifier => text.bytes().all(|byte| !byte.is_ascii_lowercase()),
-                Kind::Attribute => text.ends_with("dtype"),
+                Kind::Identifier if text.bytes().all(|byte| !byte.is_ascii_lowercase()) => true,
+                Kind::Identifier | Kind::Attribute => text.ends_with("dtype"),
                 _ => false,
             }
         }),
@@ -221,6 +221,8 @@ fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
     let mut multiplies = is_named;
     let mut scales = false;
     let mut has_gpu = is_named;
+    let mut has_block_scales = false;
+    let mut has_fp8_gemm = false;
     for node in tree.nodes() {
         if !matches!(tree.kind(node), Kind::Identifier | Kind::StringContent) {
             continue;
@@ -232,19 +234,20 @@ fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
             // `normalize_e4m3fn_to_e4m3fnuz`, `is_fp8_fnuz()`
             has_fnuz |= lower.contains("fnuz");
             // A string such as "ue8m0" names an option, which the source may not use.
-            let is_block_scaled = tree.kind(node) == Kind::Identifier
-                && contains_any(&lower, &["nvfp4", "mxfp", "e8m0", "fp4"]);
-            if is_block_scaled || contains_any(&lower, NVIDIAS) {
+            let is_name = tree.kind(node) == Kind::Identifier;
+            if is_name && contains_any(&lower, &["nvfp4", "mxfp"]) || contains_any(&lower, NVIDIAS)
+            {
                 return true;
             }
-            multiplies |= text == "dot"
-                || contains_any(
-                    &lower,
-                    &["scaled_mm", "scaled_grouped_mm", "fp8_gemm", "gemm_fp8"],
-                );
+            has_block_scales |= is_name && contains_any(&lower, &["e8m0", "fp4"]);
+            has_fp8_gemm |= contains_any(&lower, &["fp8_gemm", "gemm_fp8"]);
+            multiplies |=
+                text == "dot" || contains_any(&lower, &["scaled_mm", "scaled_grouped_mm"]);
             scales |= text == "finfo";
             has_gpu |= contains_any(&lower, &["cuda", "triton"]);
         }
     }
-    has_ocp && has_fnuz || !(multiplies || scales && has_gpu)
+    // A product with FP8 operands needs the target's format, whatever the type of its scales.
+    multiplies |= has_fp8_gemm;
+    has_block_scales && !has_fp8_gemm || has_ocp && has_fnuz || !(multiplies || scales && has_gpu)
 }

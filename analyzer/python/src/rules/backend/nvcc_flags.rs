@@ -1,7 +1,7 @@
 //! HW305: nvcc options in a build script written in Python.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::semantic::tells_rocm_apart;
+use crate::semantic::{string, tells_rocm_apart};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -103,7 +103,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         .parts(parent)
         .take_while(|other| *other != node)
         .any(|other| is_unknown(cx, other));
-    if !is_listed || is_repeated {
+    if !is_listed || is_repeated || has_only_cpp(cx, parent) {
         return;
     }
     let option = tree
@@ -118,6 +118,33 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         format!("On ROCm hipcc gets this option. hipcc is clang and stops at {option}."),
         RawFix::display_only("Omit nvcc's options if torch.version.hip is set"),
     );
+}
+
+/// True in an extension whose sources are all C++: no compiler gets these options.
+fn has_only_cpp(cx: &PythonChecker<'_>, options: Node) -> bool {
+    let tree = cx.tree();
+    let extension = tree.ancestors(options).find(|call| {
+        cx.callee(*call)
+            .is_some_and(|name| name.last() == "CUDAExtension")
+    });
+    let Some(arguments) = extension.and_then(|call| tree.child(call, Field::Arguments)) else {
+        return false;
+    };
+    tree.parts(arguments)
+        .filter_map(|argument| match tree.child(argument, Field::Name) {
+            Some(name) if tree.text(name) != "sources" => None,
+            Some(_) => tree.child(argument, Field::Value),
+            None => Some(argument),
+        })
+        .map(|value| cx.semantics.expression(value))
+        .filter(|list| tree.kind(*list) == Kind::List)
+        .any(|list| {
+            tree.parts(list).next().is_some()
+                && tree.parts(list).all(|file| {
+                    string(&cx.semantics, file)
+                        .is_some_and(|file| file.ends_with(".cpp") || file.ends_with(".cc"))
+                })
+        })
 }
 
 fn is_unknown(cx: &PythonChecker<'_>, node: Node) -> bool {

@@ -85,7 +85,7 @@ pub const USES: &[ApiRule] = &[
     api_rule(
         ApiPattern::Variable(OVERRIDE, &[]),
         Severity::Warning,
-        "This makes ROCm load code for another GPU; {arch} is supported without it.",
+        "ROCm takes the GPU for the architecture in this variable; {arch} is supported without it.",
         "Remove it",
     ),
 ];

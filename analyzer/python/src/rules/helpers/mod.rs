@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod commands;
+pub(crate) mod configurations;
 pub(crate) mod counterparts;
 pub mod edits;
 pub(crate) mod kernels;

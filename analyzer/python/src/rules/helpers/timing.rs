@@ -153,6 +153,14 @@ pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
     }
     // `model(x)`, `x.matmul(y)`, `loss.backward()`
     let receiver = tree.child(function, Field::Object).unwrap_or(function);
+    // A method of another library's object may wait: `engine.complete(prompt)`.
+    let is_foreign = method.is_some()
+        && cx
+            .callee(cx.semantics.expression(receiver))
+            .is_some_and(|made| made.root() != "torch" && made.last() != "from_pretrained");
+    if is_foreign {
+        return false;
+    }
     if is_on_gpu(cx, receiver, MAX_DEPTH) {
         return true;
     }
@@ -311,9 +319,34 @@ fn is_gpu_device(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
     }
 }
 
-/// True if an operation from the end of `work` to the last reading makes the host wait.
+/// True if an operation from the end of `work` to the last reading makes the host wait, or a hook in the work.
 pub(crate) fn waits_after(cx: &PythonChecker<'_>, work: Node, end: Node) -> bool {
     let tree = cx.tree();
+    // `layer.register_forward_hook(keep)`: the hook copies each result to the host.
+    let hooks = || {
+        function_around(cx, end)
+            .into_iter()
+            .flat_map(|around| cx.within(around))
+            .filter(|call| tree.kind(*call) == Kind::Call && called(cx, *call).ends_with("_hook"))
+            .flat_map(|call| arguments(cx, call).collect::<Vec<_>>())
+            .any(|hook| is_waiting_function(cx, hook, MAX_DEPTH))
+    };
+    // In a loop that waits each time, only the end of the last round is not measured.
+    let in_its_loop = || {
+        tree.ancestors(work)
+            .filter(|around| {
+                matches!(
+                    tree.kind(*around),
+                    Kind::ForStatement | Kind::WhileStatement
+                )
+            })
+            .take_while(|around| !tree.contains(*around, end))
+            .flat_map(|around| cx.within(around))
+            .any(|call| tree.kind(call) == Kind::Call && waits_surely(cx, call))
+    };
+    if hooks() || in_its_loop() {
+        return true;
+    }
     // A call around the work, such as `float(model(x))`, is in the same statement.
     tree.between(tree.statement(work), end)
         .filter(|node| tree.kind(*node) == Kind::Call)
@@ -348,14 +381,15 @@ pub(crate) fn waits(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
         }
         _ => {}
     }
-    // A function of this source that waits.
-    if let Some(Value::Function(definition)) =
-        cx.semantics.binding(function).map(|binding| binding.value)
-    {
+    // A function of this source that waits, or a method of one of its classes: `collector.add(y)`.
+    if let Some(Value::Function(_)) = cx.semantics.binding(function).map(|binding| binding.value) {
+        return is_waiting_function(cx, function, depth);
+    }
+    if tree.kind(function) == Kind::Attribute {
         return cx
-            .within(definition)
-            .filter(|inner| tree.kind(*inner) == Kind::Call && *inner != call)
-            .any(|inner| waits(cx, inner, depth));
+            .once("waiting methods", || waiting_methods(cx))
+            .iter()
+            .any(|name| tree.text(*name) == last);
     }
     // An unknown function may wait inside; a module's call, a method of a tensor and torch's own functions do not.
     tree.kind(function) == Kind::Identifier
@@ -363,6 +397,38 @@ pub(crate) fn waits(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
         && cx
             .resolve(function)
             .is_some_and(|name| name.root() != "torch" && name.root() != "time")
+}
+
+/// `loss.item()`, `torch.cuda.synchronize()`: not a function that may wait inside.
+fn waits_surely(cx: &PythonChecker<'_>, call: Node) -> bool {
+    WAITS.contains(&called(cx, call))
+}
+
+/// True for a function of this source that makes the host wait.
+fn is_waiting_function(cx: &PythonChecker<'_>, function: Node, depth: u8) -> bool {
+    let Some(Value::Function(definition)) =
+        cx.semantics.binding(function).map(|binding| binding.value)
+    else {
+        return false;
+    };
+    cx.within(definition)
+        .filter(|inner| cx.tree().kind(*inner) == Kind::Call)
+        .any(|inner| waits(cx, inner, depth))
+}
+
+/// The names of the methods of this source that contain a call such as `.cpu()`.
+fn waiting_methods(cx: &PythonChecker<'_>) -> Vec<Node> {
+    let tree = cx.tree();
+    tree.nodes()
+        .filter(|call| tree.kind(*call) == Kind::Call && WAITS.contains(&called(cx, *call)))
+        .filter_map(|call| {
+            let method = function_around(cx, call)?;
+            let is_method = tree
+                .ancestors(method)
+                .any(|around| tree.kind(around) == Kind::ClassDefinition);
+            tree.child(method, Field::Name).filter(|_| is_method)
+        })
+        .collect()
 }
 
 /// The readings around the timed work, for a difference of clocks or `start.elapsed_time(end)`.

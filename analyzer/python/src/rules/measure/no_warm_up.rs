@@ -113,7 +113,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     cx.report(
         &RULE,
         start,
-        "Nothing ran before the clock starts: the first iteration includes loading, searching and rising clocks.",
+        "The timed code does not run before the clock starts: the first iteration includes loading and searching.",
         RawFix::display_only("Run the work a few times, and synchronize, before the clock starts"),
     );
 }

@@ -4,13 +4,15 @@ use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     argument, arguments, called, has_text, keyword, receiver, values,
 };
+use crate::semantic::integer;
 use crate::syntax::{Kind, Node};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `scaled_dot_product_attention` with a mask that the source builds as a square lower triangle, such as
-    /// `torch.ones(n, n, dtype=torch.bool).tril()`.
+    /// Finds `scaled_dot_product_attention` with a mask that the source builds as a square causal mask:
+    /// `torch.ones(n, n, dtype=torch.bool).tril()`, `torch.full((n, n), float("-inf")).triu(1)`, or
+    /// `Transformer.generate_square_subsequent_mask(n)`.
     ///
     /// ## Why on ROCm
     ///
@@ -100,19 +102,34 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     );
 }
 
-/// A lower triangle of `torch.ones(n, n)` as booleans, through methods that change the device or the type.
+/// A lower triangle of `torch.ones(n, n)` as booleans, or minus infinity above the diagonal, through methods that change the
+/// device or the type.
 fn is_causal(cx: &PythonChecker<'_>, mask: Node) -> bool {
     let mut node = cx.semantics.expression(mask);
     let mut is_lower = false;
+    let mut is_upper = false;
     let mut is_bool = false;
     for _ in 0..MAX_METHODS {
-        if is_square_of_ones(cx, node) {
+        if is_square(cx, node, "torch.ones") {
             return is_lower
                 && (is_bool
                     || keyword(cx, node, "dtype").is_some_and(|dtype| is_bool_type(cx, dtype)));
         }
         let given = values(cx, node);
+        if is_square(cx, node, "torch.full") {
+            return is_upper
+                && given
+                    .get(1)
+                    .is_some_and(|fill| is_minus_infinity(cx, *fill));
+        }
+        if called(cx, node) == "generate_square_subsequent_mask" {
+            return true;
+        }
         let is_function = |name: &str| cx.callee(node).is_some_and(|function| function.is(name));
+        let is_strict = |position| {
+            argument(cx, node, position, "diagonal")
+                .is_some_and(|diagonal| integer(&cx.semantics, diagonal) == Some(1))
+        };
         node = match (called(cx, node), receiver(cx, node)) {
             ("tril", _) if is_function("torch.tril") && given.len() == 1 => {
                 is_lower = true;
@@ -120,6 +137,14 @@ fn is_causal(cx: &PythonChecker<'_>, mask: Node) -> bool {
             }
             ("tril", Some(object)) if given.is_empty() => {
                 is_lower = true;
+                object
+            }
+            ("triu", _) if is_function("torch.triu") && is_strict(1) => {
+                is_upper = true;
+                given[0]
+            }
+            ("triu", Some(object)) if is_strict(0) => {
+                is_upper = true;
                 object
             }
             ("bool", Some(object)) if given.is_empty() => {
@@ -142,20 +167,23 @@ fn is_bool_type(cx: &PythonChecker<'_>, node: Node) -> bool {
     cx.tree().text(node) == "bool" || cx.resolve(node).is_some_and(|name| name.is("torch.bool"))
 }
 
-/// `torch.ones(n, n)`, `torch.ones((n, n))`
-fn is_square_of_ones(cx: &PythonChecker<'_>, call: Node) -> bool {
+/// `float("-inf")`, `-torch.inf`
+fn is_minus_infinity(cx: &PythonChecker<'_>, value: Node) -> bool {
+    let text = cx.tree().text(value);
+    text.contains("-inf") || text.starts_with('-') && text.ends_with("inf")
+}
+
+/// `torch.ones(n, n)`, `torch.ones((n, n))`, `torch.full((n, n), value)`
+fn is_square(cx: &PythonChecker<'_>, call: Node, function: &str) -> bool {
     let tree = cx.tree();
-    if !cx
-        .callee(call)
-        .is_some_and(|function| function.is("torch.ones"))
-    {
+    if !cx.callee(call).is_some_and(|callee| callee.is(function)) {
         return false;
     }
     let mut sizes: Vec<Node> = arguments(cx, call)
         .into_iter()
         .filter(|argument| tree.kind(*argument) != Kind::KeywordArgument)
         .collect();
-    if let [only] = sizes[..]
+    if let [only, ..] = sizes[..]
         && matches!(tree.kind(only), Kind::Tuple | Kind::List)
     {
         sizes = tree.parts(only).collect();

@@ -1,7 +1,7 @@
 //! HW710: the CUDA backend's libdevice, and functions that AMD's backend does not have.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, has_text};
+use crate::rules::helpers::calls::{called, contains_any, has_text};
 use crate::semantic::is_import_guarded;
 use crate::syntax::{Field, Kind, Node};
 
@@ -146,11 +146,8 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
     let Some(rest) = tree.text(module).strip_prefix(CUDA) else {
         return;
     };
-    if is_import_guarded(
-        &cx.semantics,
-        statement,
-        &["ImportError", "ModuleNotFoundError"],
-    ) {
+    let errors = ["ImportError", "ModuleNotFoundError"];
+    if is_import_guarded(&cx.semantics, statement, &errors) || is_for_old_triton(cx, statement) {
         return;
     }
     let only_libdevice = rest == ".libdevice"
@@ -173,6 +170,24 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
         "This is the CUDA backend's libdevice: a kernel that uses it does not compile for AMD GPUs.",
         RawFix::safe_edits("Import the libdevice that selects the backend", edits),
     );
+}
+
+/// `except ModuleNotFoundError:` after an import of the libdevice that selects the backend: only an old Triton has none.
+fn is_for_old_triton(cx: &PythonChecker<'_>, statement: Node) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(statement)
+        .find(|around| tree.kind(*around) == Kind::ExceptClause)
+        .and_then(|handler| tree.parent(handler))
+        .and_then(|whole| tree.child(whole, Field::Body))
+        .is_some_and(|body| {
+            contains_any(
+                tree.text(body),
+                &[
+                    "triton.language.extra.libdevice",
+                    "triton.language.extra import libdevice",
+                ],
+            )
+        })
 }
 
 fn check_call(cx: &PythonChecker<'_>, call: Node) {

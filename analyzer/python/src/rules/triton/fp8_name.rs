@@ -3,6 +3,7 @@
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::given_to;
 use crate::rules::helpers::kernels::kernel_around;
+use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::{Fp8Format, Severity};
 
@@ -115,7 +116,7 @@ fn check(cx: &PythonChecker<'_>, attribute: Node) {
             format!("{arch} has the {formats} formats: Triton converts this one in software.")
         }
     };
-    if chooses(cx) {
+    if chooses(cx) || is_callers(cx, attribute, name) {
         return;
     }
     let fix = match instead {
@@ -126,6 +127,26 @@ fn check(cx: &PythonChecker<'_>, attribute: Node) {
         None => RawFix::display_only("Use bfloat16 or int8"),
     };
     cx.report(&RULE, member, message, fix);
+}
+
+/// `tl.float8e4nv if FP8 else tl.float16` with a parameter, and code in `if c_ptr.dtype.element_ty == tl.float8e4nv:`: the
+/// kernel follows the tensors that it gets, and the code that creates them selects the format.
+fn is_callers(cx: &PythonChecker<'_>, attribute: Node, name: &str) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(attribute)
+        .take_while(|node| tree.kind(*node) != Kind::FunctionDefinition)
+        .any(|node| match tree.kind(node) {
+            Kind::ConditionalExpression => tree.parts(node).nth(1).is_some_and(|condition| {
+                matches!(
+                    cx.semantics.binding(condition).map(|found| found.value),
+                    Some(Value::Parameter(_))
+                )
+            }),
+            Kind::IfStatement | Kind::ElifClause => tree
+                .child(node, Field::Condition)
+                .is_some_and(|condition| tree.text(condition).contains(name)),
+            _ => false,
+        })
 }
 
 /// The source names Triton's formats of both kinds, or checks for FNUZ: its author selects between them. PyTorch's FNUZ

@@ -5,6 +5,8 @@ pub mod block_power_of_two;
 pub mod cuda_libdevice;
 pub mod fp8_name;
 pub mod inline_ptx;
+pub mod lds;
+pub mod matrix_options;
 pub mod missing_mask;
 pub mod num_stages;
 pub mod num_warps;
@@ -28,4 +30,6 @@ rules! {
     fp8_name,
     warp_size,
     without_backward,
+    lds,
+    matrix_options,
 }

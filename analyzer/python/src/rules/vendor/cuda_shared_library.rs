@@ -1,14 +1,15 @@
 //! HW114: loading CUDA shared libraries by name.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::semantic::{folded, is_import_guarded};
+use crate::rules::helpers::calls::has_text;
+use crate::semantic::{Value, folded, is_import_guarded};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `ctypes.CDLL`, `ctypes.cdll.LoadLibrary` and `ctypes.util.find_library` with a CUDA library, unless the
-    /// code handles the failure.
+    /// Finds `ctypes.CDLL`, `ctypes.cdll.LoadLibrary` and `ctypes.util.find_library` with a CUDA library, and functions of
+    /// the source that search for one in `/proc/self/maps`, unless the code handles the failure.
     ///
     /// ## Why on ROCm
     ///
@@ -79,10 +80,11 @@ const LIBRARIES: &[(&str, &str)] = &[
 ];
 
 fn check(cx: &PythonChecker<'_>, call: Node) {
-    let Some(function) = cx.callee(call).filter(|name| name.is_any(LOADERS)) else {
-        return;
-    };
     let tree = cx.tree();
+    let loader = cx.callee(call).filter(|name| name.is_any(LOADERS));
+    if loader.is_none() && !finds_loaded_library(cx, call) {
+        return;
+    }
     let Some(argument) = tree
         .child(call, Field::Arguments)
         .and_then(|arguments| tree.parts(arguments).next())
@@ -96,7 +98,11 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     let stem = file.split(".so").next().unwrap_or_default();
     let bare = stem.strip_prefix("lib");
     // `find_library` takes the name without `lib`, the other functions with it.
-    let Some(name) = bare.or_else(|| (function.last() == "find_library").then_some(stem)) else {
+    let Some(name) = bare.or_else(|| {
+        loader
+            .is_some_and(|function| function.last() == "find_library")
+            .then_some(stem)
+    }) else {
         return;
     };
     let Some((_, rocm)) = LIBRARIES.iter().find(|(cuda, _)| *cuda == name) else {
@@ -118,4 +124,15 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
         format!("A ROCm host does not have {file}; the equivalent there is {rocm}."),
         fix,
     );
+}
+
+/// `find_loaded_library("libcudart")`: a function of this source that searches the libraries of its process.
+fn finds_loaded_library(cx: &PythonChecker<'_>, call: Node) -> bool {
+    let tree = cx.tree();
+    has_text(cx, "/proc/self/maps")
+        && tree
+            .child(call, Field::Function)
+            .and_then(|function| cx.semantics.binding(function))
+            .is_some_and(|function| matches!(function.value, Value::Function(_)))
+        && !cx.mentions_hip()
 }

@@ -5,6 +5,7 @@ pub mod bitsandbytes;
 pub mod cuda_only_library;
 pub mod cuda_python;
 pub mod cuda_shared_library;
+pub mod cuda_tool;
 pub mod cuda_wheels;
 pub mod cupy;
 pub mod dali;
@@ -32,4 +33,5 @@ rules! {
     onnxruntime_provider,
     cuda_shared_library,
     cuda_wheels,
+    cuda_tool,
 }
