@@ -116,5 +116,9 @@ function nameBoost(page, words) {
   const query = words.join(" ");
   const names = [name, ...(page.keywords ?? []).map((keyword) => keyword.toLowerCase())];
   if (names.includes(query) || `(${query})` === id) return namedBoost.whole;
-  return names.some((one) => words.every((word) => one.split(" ").includes(word))) ? namedBoost.part : 1;
+  if (names.some((one) => words.every((word) => one.split(" ").includes(word)))) return namedBoost.part;
+  // PYTORCH_CUDA_ALLOC_CONF=… contains the name of the rule cuda-alloc-conf.
+  const within = query.split(/[^\p{L}\p{N}]+/u);
+  const parts = name.split("-");
+  return parts.length > 2 && parts.every((part) => within.includes(part)) ? namedBoost.part : 1;
 }
