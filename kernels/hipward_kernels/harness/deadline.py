@@ -22,10 +22,6 @@ LEAST_MARGIN_S, MOST_MARGIN_S = 1.0, 10.0
 """Time reserved for the end of the job: a share of the limit, within these bounds."""
 
 
-SOON_S = 60.0
-"""Time after which no optional variant is prepared in a job with a time limit: a person waits for the result."""
-
-
 class OutOfTimeError(BaseException):
     """A step exceeded its timeout. Not an `Exception`, so that handlers in the snippet do not catch it."""
 
@@ -54,12 +50,6 @@ class Deadline:
     def passed_s(self) -> float:
         """Seconds since the start of the job."""
         return self._now() - self._begin
-
-    def optional_s(self) -> float:
-        """Seconds in which optional variants may be prepared; negative after them."""
-        if self.limit_s is None:
-            return math.inf
-        return min(self.left_s(), self._begin + SOON_S - self._now())
 
     @contextmanager
     def reserving(self, reserve_s: float, most_s: float = math.inf) -> Iterator[None]:

@@ -41,7 +41,7 @@ from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
 from hipward_kernels.harness.sampling import WALL_FACTOR, StopRule
 from hipward_kernels.harness.tamper import Seals, tampered
-from hipward_kernels.harness.time_shares import is_optional, share_s
+from hipward_kernels.harness.time_shares import SOON_S, is_optional, share_s
 from hipward_kernels.harness.timing import DeviceClock, clock_for
 from hipward_kernels.harness.variants import (
     CONTROL,
@@ -460,7 +460,7 @@ class _Run:
         rest = self.job.variants[self.job.variants.index(variant) :]
         if variant != MODEL_NEW and not self.snippet.has_model_new:
             rest = [other for other in rest if other != MODEL_NEW]
-        seconds = share_s(rest, self.deadline.left_s() - reserve_s, self.deadline.optional_s())
+        seconds = share_s(rest, self.deadline.left_s() - reserve_s, SOON_S - self.deadline.passed_s())
         if variant == CONTROL:
             # Without it the noise floor is unknown. It takes as long as eager has.
             seconds = math.inf

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 WEIGHTS: dict[VariantId, float] = {CONTROL: 2.0, COMPILED: 3.0, MODEL_NEW: 3.0}
 """Weights of the required variants. The others have 1, and are left out if the result would be late."""
 
+SOON_S = 60.0
+"""Time after which no optional variant is prepared in a job with a time limit: a person waits for the result."""
+
 
 def is_optional(variant: VariantId) -> bool:
     """Whether a variant may be left out so that the result is ready soon."""
