@@ -104,11 +104,14 @@ function withSynonyms(word) {
 }
 
 function withoutCommon(word, commonWords) {
-  const parts = word.split(/[^\p{L}\p{N}]+/u);
-  const rare = parts.filter((part) => part && !commonWords.has(part));
+  const parts = partsOf(word);
+  const rare = parts.filter((part) => !commonWords.has(part));
   // The whole word, so that it finds its synonyms, if no part of it is common.
-  return rare.length === parts.filter(Boolean).length ? word : rare.join(" ");
+  return rare.length === parts.length ? word : rare.join(" ");
 }
+
+// PYTORCH_ALLOC_CONF is three words.
+const partsOf = (text) => text.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
 
 // "pynvml (HW101)" is named by pynvml and by hw101, "Fused RMSNorm" in part by rmsnorm.
 function nameBoost(page, words) {
@@ -118,7 +121,7 @@ function nameBoost(page, words) {
   if (names.includes(query) || `(${query})` === id) return namedBoost.whole;
   if (names.some((one) => words.every((word) => one.split(" ").includes(word)))) return namedBoost.part;
   // PYTORCH_CUDA_ALLOC_CONF=… contains the name of the rule cuda-alloc-conf.
-  const within = query.split(/[^\p{L}\p{N}]+/u);
+  const within = partsOf(query);
   const parts = name.split("-");
   return parts.length > 2 && parts.every((part) => within.includes(part)) ? namedBoost.part : 1;
 }
