@@ -17,9 +17,13 @@ import torch
 from op_cases import CASES, LONG_CASES, Case, assert_agrees, row_cases
 
 import hipward_kernels.ops
+from hipward_kernels.bench import amd_instructions
+from hipward_kernels.compile.package_kernels import hip_listing
 from hipward_kernels.compile.tiny import tiny_kernel
 from hipward_kernels.emulate import EmulationError, hip_on, launch, run, triton_on
 from hipward_kernels.gpu.facts import archs
+from hipward_kernels.ops.gated import hip as gated_hip
+from hipward_kernels.ops.launch import compute_units
 from hipward_kernels.quantization.eager import SMALLEST_SCALE
 from hipward_kernels.quantization.triton import column_block, quantize_kernel
 
@@ -83,6 +87,107 @@ HIP_COMBINATIONS = [
 @pytest.mark.parametrize(("case", "arch", "dtype"), HIP_COMBINATIONS)
 def test_hip_machine_code_matches_the_definition(case: Case, arch: str, dtype: torch.dtype) -> None:
     assert check(case, "hip", arch, dtype) or EVERYTHING, "no kernel ran"
+
+
+@pytest.mark.parametrize("case", [case for case in row_cases([(131, 1032)]) if case.op.name.endswith("_mul")], ids=str)
+def test_threads_read_two_vectors_of_large_tensors(case: Case) -> None:
+    size = 131 * 1032 * torch.bfloat16.itemsize
+    assert gated_hip.vectors_of_thread("gfx942", size, compute_units(-1)) == 2
+    assert gated_hip.vectors_of_thread("gfx942", size // 2, compute_units(-1)) == 1
+    assert gated_hip.vectors_of_thread("sm_90", size, compute_units(-1)) == 1
+    assert check(case, "hip", "gfx942", torch.bfloat16)
+
+
+ROUNDED = {
+    "a tie, to the even number below": 0x3F808000,
+    "a tie, to the even number above": 0x3F818000,
+    "more than a tie": 0x3F808001,
+    "less than a tie": 0x3F817FFF,
+    "the largest number, to infinity": 0x7F7FFFFF,
+    "negative": 0xBF818000,
+    "a subnormal number": 0x00018001,
+    "infinity": 0x7F800000,
+    "a NaN whose payload is all ones": 0x7FFFFFFF,
+    "a negative NaN": 0xFFFFFFFF,
+}
+"""Bits of float32 numbers whose rounding to bfloat16 has a special case."""
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_bfloat16_is_rounded_like_pytorch(arch: str, tmp_path: Path) -> None:
+    source = tmp_path / "round.hip"
+    source.write_text(ROUND)
+    listing = hip_listing(arch, source, {})
+    for name, bits in ROUNDED.items():
+        # Beside ordinary numbers, in each place of a vector.
+        x = torch.ones(8, 8)
+        x.view(torch.int32).fill_diagonal_(bits - (1 << 32 if bits >> 31 else 0))
+        y = torch.zeros(64, dtype=torch.bfloat16)
+        assert not run(listing, [x, y], (1, 1, 1), (8, 1, 1)).findings
+        torch.testing.assert_close(y, x.bfloat16().flatten(), rtol=0, atol=0, equal_nan=True, msg=name)
+
+
+ROUND = """
+#include "hipward.h"
+using namespace hipward;
+extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(8) round(const float* x, bf16* y) {
+  const Vec<float> low = load(x + thread() * 8), high = load(x + thread() * 8 + 4);
+  Wide<8> wide;
+  for (int i = 0; i < 4; ++i) wide.at[i] = low.at[i], wide.at[i + 4] = high.at[i];
+  store(y + thread() * 8, narrow<bf16>(wide));
+}
+"""
+
+
+LANES = """
+#include "hipward.h"
+using namespace hipward;
+template <int COUNT>
+__device__ void both(float mine, float* sums, float* tops) {
+  sums[thread()] = reduce_lanes<Sum, COUNT>(mine);
+  tops[thread()] = reduce_lanes<Max, COUNT>(mine);
+}
+extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(64) lanes(const float* x, float* sums, float* tops) {
+  const float mine = x[thread()];
+  both<1>(mine, sums, tops);
+  both<2>(mine, sums + 64, tops + 64);
+  both<4>(mine, sums + 128, tops + 128);
+  both<8>(mine, sums + 192, tops + 192);
+  both<16>(mine, sums + 256, tops + 256);
+  both<32>(mine, sums + 320, tops + 320);
+  both<64>(mine, sums + 384, tops + 384);
+}
+"""
+
+
+@pytest.mark.parametrize("plain", [{}, {"PLAIN": 1}], ids=["DPP", "ds_bpermute"])
+@pytest.mark.parametrize("arch", ARCHS)
+def test_neighbouring_lanes_reduce_together(arch: str, plain: dict[str, int], tmp_path: Path) -> None:
+    source = tmp_path / "lanes.hip"
+    source.write_text(LANES)
+    listing = hip_listing(arch, source, plain)
+    assert ("ds_bpermute" in listing) == bool(plain)
+    assert ("row_bcast:31" in listing) != bool(plain)
+    # Negative, so that a lane without a source, which reads as zero, would be the maximum.
+    x = -torch.randperm(64).float() - 1
+    sums, tops = torch.zeros(7, 64), torch.zeros(7, 64)
+    assert not run(listing, [x, sums, tops], (1, 1, 1), (64, 1, 1)).findings
+    for power in range(7):
+        groups = x.view(-1, 1 << power)
+        assert sums[power].equal(groups.sum(1).repeat_interleave(1 << power)), power
+        assert tops[power].equal(groups.amax(1).repeat_interleave(1 << power)), power
+
+
+@pytest.mark.parametrize(("op", "tier"), [("rmsnorm", "hip"), ("silu_mul", "triton")])
+def test_table_has_the_instructions_that_are_executed(op: str, tier: str) -> None:
+    published = {row.key: row for row in amd_instructions.read(amd_instructions.TABLE)}
+    for row in amd_instructions.measure(op, tier, "gfx942"):
+        line = published[row.key]
+        assert row.vector < (line.vector_before or 0) or row.kernel.endswith("add_parts")
+        # Another compiler may use other instructions.
+        if line.compiler == row.compiler:
+            numbers = (row.vector, row.lds, row.memory)
+            assert numbers == (line.vector, line.lds, line.memory), "python -m hipward_kernels.bench.amd_instructions"
 
 
 SMALL = "3x31", "3 heads of 16, 8 pairs", "5x33 none"

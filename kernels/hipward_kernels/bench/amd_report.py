@@ -255,16 +255,17 @@ def _softmax(dtype: str) -> Iterator[Kernel]:
 
 def _gated(dtype: str) -> Iterator[Kernel]:
     name = HIP_NAMES[dtype]
-    macros = {"T": name, **gated_hip.macros({}, flat=False, size=VECTOR_BYTES), "JOINED": 1}
-    file, on_their_way = OPS / "silu_mul/hip.hip", 48 * gated_hip.VECTORS
+    vectors = gated_hip.AMD_VECTORS
+    macros = {"T": name, **gated_hip.macros({}, flat=False, size=VECTOR_BYTES, vectors=vectors), "JOINED": 1}
+    file, on_their_way = OPS / "silu_mul/hip.hip", 48 * vectors
     yield Kernel("swiglu", "hip", "backward", dtype, "any", gated_hip.THREADS, on_their_way, file, macros)
     block = gated_triton.column_block(4096)
     kernel = swiglu_triton.swiglu_backward_kernel
     yield _triton("swiglu", kernel, dtype, "N=4096", block, warps(block, WAVEFRONT), 3, {})
     for op, gelu in (("silu_mul", False), ("gelu_mul", True)):
         for direction, inputs in (("forward", 2), ("backward", 3)):
-            macros = {"T": name, **gated_hip.macros({}, flat=True, size=VECTOR_BYTES)}
-            on_their_way = 16 * gated_hip.VECTORS * inputs
+            macros = {"T": name, **gated_hip.macros({}, flat=True, size=VECTOR_BYTES, vectors=vectors)}
+            on_their_way = 16 * vectors * inputs
             file = OPS / op / "hip.hip"
             yield Kernel(op, "hip", direction, dtype, "any", gated_hip.THREADS, on_their_way, file, macros)
             kernel = gated_triton.forward_kernel if direction == "forward" else gated_triton.backward_kernel

@@ -10,6 +10,13 @@
 #define HIPWARD_AMD 0
 #endif
 
+// Instructions that only AMD's gfx9 (Instinct) has. HIPWARD_PLAIN=1 compiles without them, to compare.
+#if defined(__GFX9__) && !defined(HIPWARD_PLAIN)
+#define HIPWARD_GFX9 1
+#else
+#define HIPWARD_GFX9 0
+#endif
+
 // Minimum number of resident blocks per compute unit, which limits a thread's registers; 0: no limit.
 #ifndef HIPWARD_RESIDENT
 #define HIPWARD_RESIDENT 0
@@ -246,8 +253,34 @@ __device__ __forceinline__ Wide<Vec<T, BYTES>::size> widen(const Vec<T, BYTES>& 
   return wide;
 }
 
+#if HIPWARD_GFX9 && !defined(__gfx950__)
+// Rounds to nearest even with integer arithmetic; gfx950 has an instruction for it. The sum would change a NaN, and the compiler
+// therefore compares and selects for each element: here two elements share a comparison, and a vector has one branch.
+template <int N>
+__device__ __forceinline__ bool round_without_nan(const Wide<N>& wide, Vec<bf16, 2 * N>& values) {
+  u32 words[N / 2];
+  bool has_nan = false;
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) {
+    const float low = wide.at[2 * i], high = wide.at[2 * i + 1];
+    has_nan |= __builtin_isunordered(low, high);
+    const u32 a = bit_cast<u32>(low), b = bit_cast<u32>(high);
+    // Bytes 2 and 3 of both sums.
+    words[i] = __builtin_amdgcn_perm(b + 0x7fff + (b >> 16 & 1), a + 0x7fff + (a >> 16 & 1), 0x07060302);
+  }
+  __builtin_memcpy(&values, words, sizeof(words));
+  return !has_nan;
+}
+#endif
+
 template <typename T, int N>
 __device__ __forceinline__ Vec<T, N * sizeof(T)> narrow(const Wide<N>& wide) {
+#if HIPWARD_GFX9 && !defined(__gfx950__)
+  if constexpr (__is_same(T, bf16)) {
+    Vec<bf16, 2 * N> rounded;
+    if (__builtin_expect(round_without_nan(wide, rounded), 1)) return rounded;
+  }
+#endif
 #if !HIPWARD_AMD
   if constexpr (sizeof(T) == 2) {
     Many<N / 2> words;
@@ -342,12 +375,46 @@ struct Sum {
 };
 struct Max {
   static constexpr float neutral = -3.402823466e+38f;
+#if HIPWARD_AMD
+  // One instruction, and one for three operands; a comparison and a selection take two.
+  static __device__ __forceinline__ float of(float a, float b) { return __builtin_fmaxf(a, b); }
+#else
   static __device__ __forceinline__ float of(float a, float b) { return a > b ? a : b; }
+#endif
 };
+
+#if HIPWARD_GFX9
+// The value of another lane of the same 16, or lane 15 or 31 of the wave: an operand of the arithmetic instruction (DPP), where
+// `ds_bpermute` goes through LDS. Values of CONTROL: LLVM's "User Guide for AMDGPU Backend", `dpp_ctrl`.
+template <int CONTROL>
+__device__ __forceinline__ float from_lane_dpp(float x) {
+  return bit_cast<float>(__builtin_amdgcn_update_dpp(0, bit_cast<int>(x), CONTROL, 0xf, 0xf, true));
+}
+constexpr int SWAP_1 = 0xb1, SWAP_2 = 0x4e, MIRROR_8 = 0x141, MIRROR_16 = 0x140, ROW_BEFORE = 0x142, LANE_31 = 0x143;
+// Lane i gets the value of lane i ^ 16.
+constexpr int SWIZZLE_16 = 16 << 10 | 31;
+#endif
 
 // Over LANES neighbouring lanes of a wave; each lane gets the result.
 template <typename Operation, int LANES>
 __device__ __forceinline__ float reduce_lanes(float x) {
+#if HIPWARD_GFX9
+  // Lanes that have been reduced together hold the same value, so a mirror image is as good as an exchange.
+  if constexpr (LANES >= 2) x = Operation::of(x, from_lane_dpp<SWAP_1>(x));
+  if constexpr (LANES >= 4) x = Operation::of(x, from_lane_dpp<SWAP_2>(x));
+  if constexpr (LANES >= 8) x = Operation::of(x, from_lane_dpp<MIRROR_8>(x));
+  if constexpr (LANES >= 16) x = Operation::of(x, from_lane_dpp<MIRROR_16>(x));
+  if constexpr (LANES == 32) {
+    x = Operation::of(x, bit_cast<float>(__builtin_amdgcn_ds_swizzle(bit_cast<int>(x), SWIZZLE_16)));
+  }
+  if constexpr (LANES == 64) {
+    // Only lane 63 gets all four rows.
+    x = Operation::of(x, from_lane_dpp<ROW_BEFORE>(x));
+    x = Operation::of(x, from_lane_dpp<LANE_31>(x));
+    x = bit_cast<float>(__builtin_amdgcn_readlane(bit_cast<int>(x), 63));
+  }
+  return x;
+#endif
 #pragma unroll
   for (int distance = LANES / 2; distance > 0; distance /= 2) x = Operation::of(x, from_lane_xor(x, distance));
   return x;

@@ -24,13 +24,13 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   float largest = Max::neutral, total = 0.0f;
 #pragma unroll 4
   for (int column = thread() * N; column < columns; column += THREADS * N) {
-    const Vec<T> values = load(logits + column);
+    const Wide<N> values = widen(load(logits + column));
     float higher = largest;
 #pragma unroll
-    for (int i = 0; i < N; ++i) higher = Max::of(widen(values.at[i]), higher);
+    for (int i = 0; i < N; ++i) higher = Max::of(values.at[i], higher);
     total *= exp2_fast((largest - higher) * LOG2E);
 #pragma unroll
-    for (int i = 0; i < N; ++i) total += exp2_fast((widen(values.at[i]) - higher) * LOG2E);
+    for (int i = 0; i < N; ++i) total += exp2_fast((values.at[i] - higher) * LOG2E);
     largest = higher;
   }
   const float top = reduce<Max, THREADS, HIPWARD_WAVE>(largest, scratch);
@@ -52,16 +52,23 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   const i64 row = block() / row_blocks;
   const int column = (block() % row_blocks * THREADS + thread()) * N;
   if (column >= columns) return;
+  dlogits += row * columns + column;
   const i64 label = labels[row];
-  const float normalizer = normalizers[row], dloss = dlosses[row * dlosses_stride];
-  const Vec<T> values = load(logits + row * stride + column);
-  Vec<T> out;
-#pragma unroll
-  for (int i = 0; i < N; ++i) {
-    const float probability = exp2_fast((widen(values.at[i]) - normalizer) * LOG2E);
-    const float gradient = (probability - (column + i == label ? 1.0f : 0.0f)) * dloss;
-    // Selected, not multiplied: an ignored row has a gradient of zero even if its logits are not finite.
-    out.at[i] = narrow<T>(label == ignore_index ? 0.0f : gradient);
+  if (label == ignore_index) {
+    // Not a product with zero: the gradient is zero even if the row's logits are not finite.
+    store(dlogits, Vec<T>{});
+    return;
   }
-  store(dlogits + row * columns + column, out);
+  const float normalizer = normalizers[row], dloss = dlosses[row * dlosses_stride];
+  Wide<N> out = widen(load(logits + row * stride + column));
+#pragma unroll
+  for (int i = 0; i < N; ++i) out.at[i] = exp2_fast((out.at[i] - normalizer) * LOG2E);
+  // One vector of the row has the label.
+  if (label >= column && label < column + N) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) out.at[i] -= label == column + i ? 1.0f : 0.0f;
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i) out.at[i] *= dloss;
+  store(dlogits, narrow<T>(out));
 }

@@ -23,6 +23,7 @@ from hipward_kernels.ops.launch import (
     warp_size_of,
     warps,
 )
+from hipward_kernels.ops.triton_math import exponential
 
 
 @triton.jit
@@ -39,10 +40,10 @@ def forward_kernel(
         column = start + tl.arange(0, BLOCK)
         x = tl.load(logits_ptr + column, mask=column < columns, other=-float("inf")).to(tl.float32)
         higher = tl.maximum(largest, x)
-        total = total * tl.exp(largest - higher) + tl.exp(x - higher)
+        total = total * exponential(largest - higher) + exponential(x - higher)
         largest = higher
     top = tl.max(largest, 0)
-    normalizer = top + tl.log(tl.sum(total * tl.exp(largest - top), 0))
+    normalizer = top + tl.log(tl.sum(total * exponential(largest - top), 0))
     tl.store(normalizers_ptr + row, normalizer)
     label = tl.load(labels_ptr + row)
     valid = (label >= 0) & (label < columns)
@@ -70,7 +71,7 @@ def backward_kernel(
     label = tl.load(labels_ptr + row)
     dloss = tl.load(dlosses_ptr + row * dlosses_stride).to(tl.float32)
     x = tl.load(logits_ptr + row * stride + column, mask=mask, other=-float("inf")).to(tl.float32)
-    probability = tl.exp(x - tl.load(normalizers_ptr + row))
+    probability = exponential(x - tl.load(normalizers_ptr + row))
     dlogits = (probability - tl.where(column == label, 1.0, 0.0)) * dloss
     # `where` and not a product: an ignored row has no gradient, even if its logits are not finite.
     dlogits = tl.where(label == ignore_index, 0.0, dlogits)

@@ -14,7 +14,7 @@ from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.gated.autograd import function
 from hipward_kernels.ops.hip_launch import MOST_VECTORS, NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
-from hipward_kernels.ops.launch import as_rows, contiguous_like
+from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,15 +25,30 @@ if TYPE_CHECKING:
     from hipward_kernels.jit.driver import Launch
 
 THREADS = 256
-VECTORS = 1
-"""Vectors that a thread reads from each input."""
+AMD_VECTORS = 2
+"""Vectors that a thread of an AMD GPU reads from each input of a large tensor: half the workgroups, and twice the bytes
+on their way at nearly the same occupancy (`results/amd_code.csv`)."""
+RESIDENT = 8
+"""Workgroups of `THREADS` that fit on a compute unit of AMD."""
 
 
-def macros(chosen: Mapping[str, int], flat: bool, size: int) -> dict[str, int]:
-    """Macros of the kernels for vectors of `size` bytes. `chosen`, from the tuned table, replaces the defaults."""
+def vectors_of_thread(arch: str, size: int, units: int) -> int:
+    """Vectors that a thread reads from each input of `size` bytes on a GPU with `units` compute units.
+
+    Two only if all compute units still get as many workgroups as they hold.
+    """
+    is_large = size >= units * RESIDENT * THREADS * AMD_VECTORS * VECTOR_BYTES
+    return AMD_VECTORS if arch.startswith("gfx") and is_large else 1
+
+
+def macros(chosen: Mapping[str, int], flat: bool, size: int, vectors: int) -> dict[str, int]:
+    """Macros of the kernels for inputs of `size` bytes. `chosen`, from the tuned table, replaces the defaults.
+
+    `vectors` is the number of vectors that a thread reads from each input.
+    """
     how = {
         "THREADS": chosen.get("threads", THREADS),
-        "VECTORS": chosen.get("vectors", VECTORS),
+        "VECTORS": chosen.get("vectors", vectors),
         "BYTES": chosen.get("bytes", VECTOR_BYTES),
         "ONCE": chosen.get("once", 0),
         "STREAM": chosen.get("stream", 1),
@@ -73,9 +88,11 @@ class Gated:
         size = count * dtype.itemsize
         if size % VECTOR_BYTES:
             return None
-        choice = tuning.choice(get_gfx(device), self.op, dtype, count // columns, columns)
+        arch = get_gfx(device)
+        choice = tuning.choice(arch, self.op, dtype, count // columns, columns)
         # Only contiguous tensors are processed in smaller vectors.
-        how = macros(choice.numbers() if flat and choice is not None and choice.tier == "hip" else {}, flat, size)
+        chosen = choice.numbers() if flat and choice is not None and choice.tier == "hip" else {}
+        how = macros(chosen, flat, size, vectors_of_thread(arch, size, compute_units(device)))
         vectors = size // how["BYTES"]
         if vectors > MOST_VECTORS:
             return None
@@ -117,8 +134,9 @@ class Gated:
         self, device: int, dtype: torch.dtype, size: int, flat: bool, joined: int = 0
     ) -> tuple[Launch, int]:
         """The launch of the backward for `size` bytes of each input, and its blocks."""
-        launch = self._backward.get(device, THREADS, T=NAMES[dtype], **macros({}, flat, size), JOINED=joined)
-        return launch, -(-size // (VECTOR_BYTES * THREADS * VECTORS))
+        vectors = vectors_of_thread(get_gfx(device), size, compute_units(device))
+        launch = self._backward.get(device, THREADS, T=NAMES[dtype], **macros({}, flat, size, vectors), JOINED=joined)
+        return launch, -(-size // (VECTOR_BYTES * THREADS * vectors))
 
     def forward(self, gate: Tensor, up: Tensor) -> Any:
         """The activation without autograd; `NotImplemented` if vectors do not fit."""

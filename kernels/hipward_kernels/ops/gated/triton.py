@@ -30,6 +30,7 @@ from hipward_kernels.ops.launch import (
     warp_size_of,
     warps,
 )
+from hipward_kernels.ops.triton_math import sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,11 +41,11 @@ def activation(gate, GELU: tl.constexpr):
     """`f(gate)` and `f'(gate)`."""
     if GELU:
         # In this order, a large gate overflows to infinity and a sigmoid of 0 or 1, never to NaN.
-        s = tl.sigmoid(1.5957691216057308 * gate * (1 + 0.044715 * gate * gate))
+        s = sigmoid(1.5957691216057308 * gate * (1 + 0.044715 * gate * gate))
         value = gate * s
         slope = s + value * (1 - s) * (1.5957691216057308 * (1 + 0.134145 * gate * gate))
     else:
-        s = tl.sigmoid(gate)
+        s = sigmoid(gate)
         value = gate * s
         slope = s + value * (1 - s)
     return value, slope

@@ -58,15 +58,15 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     const float along = row_sum(products, scratch + SCRATCH) * over_columns;
 
     for_each_vector(columns, live, [&](int v, int column) {
-      Vec<T> out;
+      Wide<N> out;
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         const float outer = widen(slope[v].at[i]), z = (widen(from[v].at[i]) - mean) * r;
-        out.at[i] = narrow<T>(r * (outer * scale[v].at(i) - level - z * along));
+        out.at[i] = r * (outer * scale[v].at(i) - level - z * along);
         if constexpr (HAS_WEIGHT) dweight[v][i] += outer * z;
         if constexpr (HAS_BIAS) dbias[v][i] += outer;
       }
-      store(dx + row * columns + column, out);
+      store(dx + row * columns + column, narrow<T>(out));
     });
   }
 

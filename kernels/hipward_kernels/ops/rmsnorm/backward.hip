@@ -52,16 +52,16 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     const float along = r * r * (row_sum(products, scratch + SCRATCH) * over_columns);
 
     for_each_vector(columns, live, [&](int v, int column) {
-      Vec<T> out;
+      Wide<N> out;
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         const float value = widen(from[v].at[i]), outer = widen(slope[v].at[i]);
         float gradient = r * (outer * scale[v].at(i) - value * along);
         if constexpr (ADD) gradient += widen(more[v].at[i]);
-        out.at[i] = narrow<T>(gradient);
+        out.at[i] = gradient;
         if constexpr (HAS_WEIGHT) dweight[v][i] += outer * value * r;
       }
-      store(dx + row * columns + column, out);
+      store(dx + row * columns + column, narrow<T>(out));
     });
   }
 

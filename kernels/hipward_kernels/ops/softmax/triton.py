@@ -20,6 +20,7 @@ from torch import Tensor
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import as_rows, launch, launch_device, row_block, row_limit, warp_size_of, warps
 from hipward_kernels.ops.softmax.autograd import function
+from hipward_kernels.ops.triton_math import exponential
 
 
 @triton.jit
@@ -30,8 +31,8 @@ def forward_kernel(x_ptr, y_ptr, x_stride, columns, BLOCK: tl.constexpr):
     mask = column < columns
     x = tl.load(x_ptr + row * x_stride + column, mask=mask, other=-float("inf")).to(tl.float32)
     # Finite, so that an element of -inf does not give inf - inf.
-    exponentials = tl.exp(x - tl.maximum(tl.max(x, 0), -3.4028234663852886e38))
-    y = exponentials / tl.sum(exponentials, 0)
+    exponentials = exponential(x - tl.maximum(tl.max(x, 0), -3.4028234663852886e38))
+    y = exponentials * (1.0 / tl.sum(exponentials, 0))
     tl.store(y_ptr + row * columns + column, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
@@ -47,15 +48,15 @@ def forward_blocked_kernel(x_ptr, y_ptr, x_stride, columns, BLOCK: tl.constexpr)
         column = start + tl.arange(0, BLOCK)
         x = tl.load(x_ptr + column, mask=column < columns, other=-float("inf")).to(tl.float32)
         higher = tl.maximum(largest, x)
-        total = total * tl.exp(largest - higher) + tl.exp(x - higher)
+        total = total * exponential(largest - higher) + exponential(x - higher)
         largest = higher
     top = tl.max(largest, 0)
-    over = 1.0 / tl.sum(total * tl.exp(largest - top), 0)
+    over = 1.0 / tl.sum(total * exponential(largest - top), 0)
     for start in range(0, columns, BLOCK):
         column = start + tl.arange(0, BLOCK)
         mask = column < columns
         x = tl.load(x_ptr + column, mask=mask, other=-float("inf")).to(tl.float32)
-        tl.store(y_ptr + column, (tl.exp(x - top) * over).to(y_ptr.dtype.element_ty), mask=mask)
+        tl.store(y_ptr + column, (exponential(x - top) * over).to(y_ptr.dtype.element_ty), mask=mask)
 
 
 @triton.jit
