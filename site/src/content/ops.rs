@@ -48,6 +48,8 @@ pub(crate) struct Op {
     pub(crate) sweep: Table,
     /// Rows of `results/amd_code.csv`.
     pub(crate) machine_code: Table,
+    /// Rows of `results/amd_instructions.csv`.
+    pub(crate) executed: Table,
 }
 
 /// A file of an op.
@@ -70,6 +72,7 @@ impl Ops {
         let routed = table("results/routed.csv");
         let sweep = table("results/linear.csv");
         let machine_code = table("results/amd_code.csv");
+        let executed = table("results/amd_instructions.csv");
         let list = files
             .iter()
             .filter_map(|(path, text)| {
@@ -100,6 +103,7 @@ impl Ops {
                         _ => Table::default(),
                     },
                     machine_code: machine_code.matching("op", kernels),
+                    executed: executed.matching("op", kernels),
                 })
             })
             .collect();

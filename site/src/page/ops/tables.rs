@@ -49,6 +49,18 @@ const SWEEP: [Column; 7] = [
     ("Their error, of the result’s size", "fp8_error", as_it_is),
 ];
 
+const EXECUTED: [Column; 9] = [
+    ("Backend", "tier", as_it_is),
+    ("Kernel", "kernel", as_it_is),
+    ("Architecture", "arch", as_it_is),
+    ("VALU", "vector", as_it_is),
+    ("VALU before", "vector_before", as_it_is),
+    ("LDS", "lds", as_it_is),
+    ("LDS before", "lds_before", as_it_is),
+    ("Memory", "memory", as_it_is),
+    ("Compiler", "compiler", as_it_is),
+];
+
 const MACHINE_CODE: [Column; 14] = [
     ("Backend", "tier", as_it_is),
     ("Kernel", "kernel", as_it_is),
@@ -147,6 +159,23 @@ pub(super) fn machine_code(site: &Site, op: &Op) -> Option<AnyView> {
             <details>
                 <summary>{format!("Registers, LDS and loads ({} rows)", op.machine_code.len())}</summary>
                 {table("Machine code", &op.machine_code, &MACHINE_CODE)}
+            </details>
+            {executed(op)}
+        }
+        .into_any()
+    })
+}
+
+/// Instructions that the emulator executed.
+fn executed(op: &Op) -> Option<AnyView> {
+    (op.executed.len() > 0).then(|| {
+        view! {
+            <details>
+                <summary>{format!("Instructions executed in the emulator ({} rows)", op.executed.len())}</summary>
+                <p>
+                    "32 rows of 4,096 columns in bfloat16. The numbers are instructions of a wavefront for 64 elements, which is one element of each lane; “before” are those of the kernels before sums across lanes used DPP, bfloat16 was rounded two elements at a time, and divisions and exponentials took the short form."
+                </p>
+                {table("Instructions executed", &op.executed, &EXECUTED)}
             </details>
         }
         .into_any()
