@@ -329,7 +329,7 @@ pub(crate) fn waits_after(cx: &PythonChecker<'_>, work: Node, end: Node) -> bool
             .flat_map(|around| cx.within(around))
             .filter(|call| tree.kind(*call) == Kind::Call && called(cx, *call).ends_with("_hook"))
             .flat_map(|call| arguments(cx, call).collect::<Vec<_>>())
-            .any(|hook| is_waiting_function(cx, hook, MAX_DEPTH))
+            .any(|hook| waits_inside(cx, hook, MAX_DEPTH) == Some(true))
     };
     // In a loop that waits each time, only the end of the last round is not measured.
     let in_its_loop = || {
@@ -382,8 +382,8 @@ pub(crate) fn waits(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
         _ => {}
     }
     // A function of this source that waits, or a method of one of its classes: `collector.add(y)`.
-    if let Some(Value::Function(_)) = cx.semantics.binding(function).map(|binding| binding.value) {
-        return is_waiting_function(cx, function, depth);
+    if let Some(waits) = waits_inside(cx, function, depth) {
+        return waits;
     }
     if tree.kind(function) == Kind::Attribute {
         return cx
@@ -404,23 +404,20 @@ fn waits_surely(cx: &PythonChecker<'_>, call: Node) -> bool {
     WAITS.contains(&called(cx, call))
 }
 
-/// True for a function of this source that makes the host wait.
-fn is_waiting_function(cx: &PythonChecker<'_>, function: Node, depth: u8) -> bool {
-    let Some(Value::Function(definition)) =
-        cx.semantics.binding(function).map(|binding| binding.value)
-    else {
-        return false;
+/// Whether a function makes the host wait. None if it is not a function of this source.
+fn waits_inside(cx: &PythonChecker<'_>, function: Node, depth: u8) -> Option<bool> {
+    let Value::Function(definition) = cx.semantics.binding(function)?.value else {
+        return None;
     };
-    cx.within(definition)
-        .filter(|inner| cx.tree().kind(*inner) == Kind::Call)
-        .any(|inner| waits(cx, inner, depth))
+    let mut inner = cx.within(definition);
+    Some(inner.any(|inner| cx.tree().kind(inner) == Kind::Call && waits(cx, inner, depth)))
 }
 
 /// The names of the methods of this source that contain a call such as `.cpu()`.
 fn waiting_methods(cx: &PythonChecker<'_>) -> Vec<Node> {
     let tree = cx.tree();
     tree.nodes()
-        .filter(|call| tree.kind(*call) == Kind::Call && WAITS.contains(&called(cx, *call)))
+        .filter(|call| tree.kind(*call) == Kind::Call && waits_surely(cx, *call))
         .filter_map(|call| {
             let method = function_around(cx, call)?;
             let is_method = tree

@@ -106,28 +106,28 @@ fn check(cx: &PythonChecker<'_>, kernel: Node) {
                 .map(|bytes| bytes / 1024)
         })
         .collect();
-    let tried = || all.iter().zip(&needed).filter(|(one, _)| one.is_tried);
     let too_large = |kib: &Option<i64>| kib.is_some_and(|kib| kib > limit);
-    let none_fits = tried().all(|(_, kib)| too_large(kib));
+    let tried = || all.iter().zip(&needed).filter(|(one, _)| one.is_tried);
+    let large = tried().filter(|(_, kib)| too_large(kib)).count();
+    let none_fits = large == tried().count();
     let mut is_first = true;
     for (one, kib) in all.iter().zip(&needed) {
         let Some(kib) = kib.filter(|_| too_large(kib)) else {
             continue;
         };
-        if one.is_tried && !std::mem::take(&mut is_first) {
-            continue;
+        let mut severity = Severity::Error;
+        let mut rest = String::new();
+        if one.is_tried {
+            if !std::mem::take(&mut is_first) {
+                continue;
+            }
+            if !none_fits {
+                severity = Severity::Advice;
+            }
+            if large > 1 {
+                rest = format!(", and so do {} more of this list", large - 1);
+            }
         }
-        let severity = if one.is_tried && !none_fits {
-            Severity::Advice
-        } else {
-            Severity::Error
-        };
-        let others = tried().filter(|(_, kib)| too_large(kib)).count();
-        let rest = match others {
-            0 | 1 => String::new(),
-            _ if !one.is_tried => String::new(),
-            _ => format!(", and so do {} more of this list", others - 1),
-        };
         cx.report_as(
             &RULE,
             severity,
