@@ -133,6 +133,37 @@ def test_other_arguments_stay_with_pytorch(name: str) -> None:
     assert done.reason(OPS) == OPS.nothing
 
 
+FUSED: dict[str, tuple[nn.Module, list[Tensor]]] = {
+    "LayerNorm before GELU": (nn.Sequential(nn.LayerNorm(32), nn.GELU()), [X]),
+    "softmax after clamp": (Calls(lambda x: F.softmax(x.clamp(0, 1), -1)), [X]),
+    "softmax after a division": (Calls(lambda x: F.softmax(x / 2, -1)), [X]),
+    "RMSNorm of a sum before a product": (Calls(lambda x, y: F.rms_norm(x + y, (32,)) * y), [X, Y]),
+    "SiLU times, then a sum": (Calls(lambda x, y: F.silu(x) * y + x), [X, Y]),
+}
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_calls_beside_element_wise_operations_are_left_to_the_compiler(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(functions, "SMALLEST_COMPILED", 0)
+    torch._dynamo.reset()
+    model, inputs = FUSED[name]
+    assert optimize(copy.deepcopy(model), inputs, Switches((OPS,))).found[OPS.name].changed
+    torch._dynamo.reset()
+    done = optimize(copy.deepcopy(model), inputs, Switches((OPS,), "default"))
+    assert done.found[OPS.name].changed == []
+    assert "the operation before or after are left to it (1)" in str(done.reason(OPS))
+
+
+def test_call_between_matrix_products_is_not_left_to_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "SMALLEST_COMPILED", 0)
+    torch._dynamo.reset()
+    model = nn.Sequential(nn.Linear(32, 32), nn.LayerNorm(32), nn.Linear(32, 8))
+    done = optimize(model, [X], Switches((OPS,), "default"))
+    assert [changed.partition(" of ")[0] for changed in done.found[OPS.name].changed] == ["LayerNorm"]
+
+
 def test_small_calls_are_left_to_the_compiler() -> None:
     torch._dynamo.reset()
     done = optimize(nn.Sequential(nn.Softmax(-1)), [X], Switches((OPS,), "default"))

@@ -361,7 +361,7 @@ def test_gemm_variant_uses_shuffled_weights_above_a_threshold(fake: FakeAiter) -
             without = optimize(model, [inputs[0][:7]], want)
     assert without.reason(GEMM) == (
         "Nothing for it to do in Model: aiter is disabled, 7 rows are fewer than PRESHUFFLE_M_THRESH, 8, "
-        "and no sweep found another route faster for its weights."
+        "and no sweep has shown another route to be faster for its weights."
     )
 
 

@@ -77,3 +77,17 @@ def test_later_variants_omit_a_step_that_costs_time(
         assert warning.endswith("Later variants do not include it.")
     else:
         assert warnings == []
+
+
+def test_everything_is_not_torch_compile_once_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def wrong(function: Any, **_: object) -> Any:
+        return lambda *arguments: function(*arguments) * 1.5
+
+    monkeypatch.setattr("torch.compile", wrong)
+    told = tmp_path / "lines"
+    out = lines.Lines(os.open(told, os.O_WRONLY | os.O_CREAT))
+    job.run(job.Job(snippet("x * 2"), ["eager", "compile", "everything"], "cpu", 0.1), out, tmp_path)
+    said = [json.loads(line) for line in told.read_text().splitlines()]
+    reasons = {line["variant"]: line.get("reason") for line in said if line["type"] in ("precision", "unavailable")}
+    assert "is too far from the reference" in reasons["compile"]
+    assert reasons["everything"] == "torch.compile includes everything that Model and this host allow."

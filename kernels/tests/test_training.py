@@ -13,6 +13,7 @@ from torch import Tensor
 from hipward_kernels.bench import training as bench
 from hipward_kernels.dispatch.registry import disabled, disabled_by
 from hipward_kernels.jit import extension
+from hipward_kernels.jit.driver import INVALID_CONTEXT, LaunchError
 from hipward_kernels.jit.libraries import BuildError
 from hipward_kernels.ops import training
 
@@ -51,6 +52,8 @@ class Kernels:
 
     def failed(self, code: int, *_: int) -> None:
         self.failures.append(code)
+        if code != INVALID_CONTEXT:
+            raise LaunchError("launching a kernel failed", code)
 
     def launch(self, *arguments: Any) -> int:
         if self.codes and (code := self.codes.pop()):
@@ -284,12 +287,14 @@ def test_second_derivative_is_refused(native: Any, kernels: Kernels) -> None:  #
 
 def test_thread_without_a_context_gets_one_and_launches_again(native: Any, kernels: Kernels) -> None:
     x, weight = torch.randn(4, 16, requires_grad=True), torch.randn(16)
-    kernels.codes = [201]
+    kernels.codes = [INVALID_CONTEXT]
     assert native.rmsnorm(x, weight, EPS, 0) is not None
-    assert kernels.failures == [201]
-    kernels.codes = [1, 1]
-    with pytest.raises(RuntimeError, match="failed with code 1"):
+    assert kernels.failures == [INVALID_CONTEXT]
+    # The second launch fails in another way.
+    kernels.codes = [1, INVALID_CONTEXT]
+    with pytest.raises(LaunchError, match="launching a kernel failed"):
         native.rmsnorm(x, weight, EPS, 0)
+    assert kernels.failures == [INVALID_CONTEXT, INVALID_CONTEXT, 1]
 
 
 def test_build_failures_are_reported_and_leave_the_steps_in_python(

@@ -44,6 +44,7 @@ from hipward_kernels.harness.tamper import Seals, tampered
 from hipward_kernels.harness.time_shares import SOON_S, is_optional, share_s
 from hipward_kernels.harness.timing import DeviceClock, clock_for
 from hipward_kernels.harness.variants import (
+    COMPILED,
     CONTROL,
     EAGER,
     LABELS,
@@ -111,7 +112,8 @@ _NOT_REPEATABLE = Failure(
 
 
 _TF32 = (
-    " It passes without TF32 in convolutions: PyTorch permits TF32 there, and this variant uses it; Model does not."
+    " It passes without TF32 in convolutions: PyTorch permits TF32 there, and this variant uses it; Model's error is"
+    " that of float32."
     " To compare both in float32, set torch.backends.cudnn.allow_tf32 = False at the top of the snippet."
 )
 
@@ -550,7 +552,9 @@ class _Run:
             torch.backends.cudnn.allow_tf32 = True
 
     def _built(self, variant: VariantId, origin: Origin) -> BuiltVariant:
-        built = build(variant, origin, self.variants, self.costly, self.idle)
+        is_out = COMPILED in self.job.variants and COMPILED not in self.variants
+        idle = {*self.idle, COMPILED} if is_out else self.idle
+        built = build(variant, origin, self.variants, self.costly, idle)
         if variant not in (EAGER, CONTROL, MODEL_NEW):
             # If a compiler fails, the variant is unavailable; its results are not wrong.
             precision.run(built.call, cloned(list(origin.inputs)), 0)

@@ -311,8 +311,8 @@ class Comparison:
         ):
             if mine > allowed:
                 return (
-                    f"is too far from the reference: the {norm} error of output {error.name} is {mine:.3g}; "
-                    f"eager's own is {eager:.3g}, so {allowed:.3g} is allowed"
+                    f"is too far from the reference: the {norm} error of output {error.name} is {mine:.3g}, the limit "
+                    f"{allowed:.3g}: twice eager's own, {eager:.3g}, and the rounding of a sum as long as Model's"
                 )
         return None
 

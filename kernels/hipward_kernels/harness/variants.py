@@ -143,7 +143,7 @@ def build(
         origin: The model to build it from.
         available: Earlier variants that the job requests and that can run here.
         costly: Those whose step was measured to cost time; the variant is built without these steps.
-        idle: Steps that are known to change nothing in this model.
+        idle: Steps that are known to change nothing in this model, and torch.compile if it was tried and is out.
 
     Raises:
         UnavailableError: The variant cannot run here, or would change nothing.
@@ -200,7 +200,8 @@ def _everything(
     pays = " and that pays" if costly else ""
 
     def included(lower: Sequence[VariantId]) -> None:
-        if all(name in below for name in lower):
+        # Without a step it is torch.compile once more, which may have been rejected.
+        if all(name in below for name in lower) or (COMPILED in idle and list(lower) == [COMPILED]):
             raise UnavailableError(f"{LABELS[lower[-1]]} includes everything that Model and this host allow{pays}.")
 
     # If each step was measured already, the model need not be captured once more.

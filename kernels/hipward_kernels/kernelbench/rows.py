@@ -31,6 +31,8 @@ COLUMNS = (
     "fastest",
     "over_eager",
     "over_compile",
+    "step",
+    "step_over_compile",
     "reference",
     "seeds",
     "not_timed",
@@ -46,6 +48,7 @@ COLUMNS = (
 * `seconds`: from sending the job to a worker that has imported PyTorch to its last line.
 * `times_ms`: median of each variant, cold, with half the width of its interval in percent.
 * `fastest`: the fastest variant except the control, and by how many times it is faster than eager and torch.compile.
+* `step`: the fastest variant of Hipward's own, and by how many times it is faster than torch.compile.
 * `reference`, `seeds`: precision of the reference, and number of inputs that each result was compared on.
 * `not_timed`: variants without times, with the reason.
 """
@@ -93,9 +96,11 @@ def row_of(problem: str, device: str, outcome: Outcome) -> Row:
     medians = {variant: median(ms) for variant, ms in timed.items()}
     others = {variant: ms for variant, ms in medians.items() if variant != "eager-control"}
     fastest = min(others, key=lambda variant: others[variant]) if "eager" in others else ""
+    steps = {variant: ms for variant, ms in others.items() if variant not in ("eager", "compile")}
+    step = min(steps, key=lambda variant: steps[variant], default="")
     error = next(iter(outcome.of("error")), None)
     end, reason = _end(outcome, error, medians)
-    step, step_s = _longest_step(outcome)
+    longest, longest_s = _longest_step(outcome)
     left = {line["variant"]: str(line["reason"]) for line in outcome.of("unavailable")} | rejected
     gate = next(iter(outcome.of("precision", "eager")), {})
     return {
@@ -107,12 +112,14 @@ def row_of(problem: str, device: str, outcome: Outcome) -> Row:
         "wall_limit_s": f"{outcome.limit_s:g}",
         "end": end,
         "seconds": f"{outcome.seconds:.1f}",
-        "longest_step": step,
-        "longest_step_s": f"{step_s:.1f}",
+        "longest_step": longest,
+        "longest_step_s": f"{longest_s:.1f}",
         "times_ms": "; ".join(f"{variant} {_time(ms)}" for variant, ms in timed.items()),
         "fastest": fastest,
         "over_eager": _ratio(medians, "eager", fastest),
         "over_compile": _ratio(medians, "compile", fastest),
+        "step": step,
+        "step_over_compile": _ratio(medians, "compile", step),
         "reference": str(gate.get("reference", "")),
         "seeds": str(gate.get("seeds", "")),
         "not_timed": "; ".join(f"{variant}: {why}" for variant, why in left.items() if _tells(variant, why)),

@@ -65,14 +65,10 @@ void launch(const Kernel& kernel, int device, Arguments... arguments) {
   auto attempt = [&] {
     return host.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1, 0, stream, addresses, nullptr);
   };
-  if (int code = attempt()) {
+  while (int code = attempt()) {
     // Raises an exception, unless the failure was a thread without a context, such as autograd's, which now has one.
-    {
-      py::gil_scoped_acquire lock;
-      py::handle(host.failed)(code, device, kernel.blocks, kernel.threads);
-    }
-    code = attempt();
-    TORCH_CHECK(code == 0, "launching a kernel failed with code ", code);
+    py::gil_scoped_acquire lock;
+    py::handle(host.failed)(code, device, kernel.blocks, kernel.threads);
   }
 }
 

@@ -153,6 +153,22 @@ def name_of(node: fx.Node) -> str:
     return str(getattr(node.target, "__name__", node.target))
 
 
+_ELEMENTWISE = frozenset(
+    {"truediv", "true_divide", "dropout", "hardswish", "softsign", "float", "half", "bfloat16", "to"}
+)
+"""Element-wise functions without an operator of that name in ATen that has the tag."""
+
+
+def is_elementwise(node: fx.Node) -> bool:
+    """Whether a node computes each element from the elements at the same place."""
+    name = name_of(node)
+    packet = getattr(torch.ops.aten, name, None) if name else None
+    return name in _ELEMENTWISE or (
+        packet is not None
+        and any(torch.Tag.pointwise in getattr(packet, overload).tags for overload in packet.overloads())
+    )
+
+
 def example(node: Any) -> Tensor | None:
     """A fake tensor with the shape, dtype and device of a node's result; None for other results."""
     value = getattr(node, "meta", {}).get("example_value")

@@ -20,10 +20,10 @@ from torch import Tensor, fx
 
 from hipward_kernels.dispatch import registry
 from hipward_kernels.rewrite.attention import Constants
-from hipward_kernels.rewrite.capture import Found, argument, example, module_of, name_of, overwritten
+from hipward_kernels.rewrite.capture import Found, argument, example, is_elementwise, module_of, name_of, overwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 """Dtypes of the fused kernels."""
@@ -50,36 +50,60 @@ class _Replacement:
 
 def use_ops(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:
     """The pass for graphs that run without a compiler; see `capture.py`."""
-    return _use_ops(graph, inputs, 0)
+    return _use_ops(graph, inputs)
 
 
 def use_large_ops(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:
     """The pass for graphs that are compiled."""
-    return _use_ops(graph, inputs, SMALLEST_COMPILED)
+    return _use_ops(graph, inputs, compiled=True)
 
 
-def _use_ops(graph: fx.GraphModule, inputs: Sequence[Any], smallest: int) -> Found:
+def _use_ops(graph: fx.GraphModule, inputs: Sequence[Any], *, compiled: bool = False) -> Found:
     found = Found()
-    small = 0
+    small = fused = 0
     constants = Constants(graph, inputs)
     for node in list(graph.graph.nodes):
         if node.op not in ("call_function", "call_method"):
             continue
-        if _bytes(node) < smallest:
-            small += any(match(node, constants) is not None for match in _MATCHES)
+        if compiled and (_bytes(node) < SMALLEST_COMPILED or _is_fused_into(node.users, node)):
+            is_found = any(match(node, constants) is not None for match in _MATCHES)
+            small += is_found and _bytes(node) < SMALLEST_COMPILED
+            fused += is_found and _bytes(node) >= SMALLEST_COMPILED
             continue
         done = _add_rmsnorm(graph.graph, node)
         if done is None:
             replacement = next(filter(None, (match(node, constants) for match in _MATCHES)), None)
             if replacement is None or _overwritten(replacement.arguments):
                 continue
+            if compiled and _is_fused_into(replacement.arguments, node):
+                fused += 1
+                continue
             _replace(graph.graph, node, replacement)
             done = replacement.title
         found.changed.append(f"{done} of {module_of(node) or 'the model'}")
     graph.graph.eliminate_dead_code()
     if small:
-        found.left.append(f"calls with tensors below {smallest >> 20} MiB are left to the compiler ({small})")
+        limit = SMALLEST_COMPILED >> 20
+        found.left.append(f"calls with tensors below {limit} MiB are left to the compiler ({small})")
+    if fused:
+        found.left.append(f"calls that the compiler fuses with the operation before or after are left to it ({fused})")
     return found
+
+
+def _is_fused_into(neighbours: Iterable[Any], node: fx.Node) -> bool:
+    """Whether the compiler fuses one of the nodes before or after a call with it: element by element, and no smaller.
+
+    Around an operator, such a neighbour reads or writes the tensor once more. KernelBench's LayerNorm before a GELU
+    took 3.7 instead of 2.3 ms on an H100, and its softmax between a clamp and a product 2.9 instead of 2.0 on an H200.
+    """
+    like = example(node)
+    return like is not None and any(
+        isinstance(other, fx.Node)
+        and is_elementwise(other)
+        and (tensor := example(other)) is not None
+        and tensor.numel() >= like.numel()
+        for other in neighbours
+    )
 
 
 def _bytes(node: fx.Node) -> int:

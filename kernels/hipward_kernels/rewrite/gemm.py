@@ -23,7 +23,7 @@ def _reason(x: Tensor, weight: Tensor, bias: Tensor | None) -> str:
         few = f"{rows} rows are fewer than PRESHUFFLE_M_THRESH, {limit}" if rows < limit else None
         shuffled = few or refusal("preshuffled", x, weight, bias, use_aiter=True)
         reasons += [shuffled] if shuffled and shuffled not in reasons else []
-    return f"{', '.join(reasons)}, and no sweep found another route faster for its weights"
+    return f"{', '.join(reasons)}, and no sweep has shown another route to be faster for its weights"
 
 
 def route_linears(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:  # noqa: ARG001 - a pass
