@@ -100,7 +100,7 @@ pub(super) fn page(site: &Site) -> Page {
         let href = format!("#{}", slug(title));
         view! { <li><a href=href>{title.to_owned()}</a></li> }.into_any()
     });
-    let problems = kernelbench::summary(&site.ops.kernelbench).map(|_| {
+    let problems = kernelbench::summaries(&site.ops.kernelbench).map(|_| {
         let href = format!("#{}", kernelbench::ID);
         view! { <li><a href=href>{kernelbench::TITLE}</a></li> }.into_any()
     });
