@@ -136,6 +136,7 @@ def test_other_arguments_stay_with_pytorch(name: str) -> None:
 FUSED: dict[str, tuple[nn.Module, list[Tensor]]] = {
     "LayerNorm before GELU": (nn.Sequential(nn.LayerNorm(32), nn.GELU()), [X]),
     "softmax after clamp": (Calls(lambda x: F.softmax(x.clamp(0, 1), -1)), [X]),
+    "softmax of a view, then a product": (Calls(lambda x: F.softmax(x.view(3, -1), -1).view(6, -1) * 2), [X]),
     "softmax after a division": (Calls(lambda x: F.softmax(x / 2, -1)), [X]),
     "RMSNorm of a sum before a product": (Calls(lambda x, y: F.rms_norm(x + y, (32,)) * y), [X, Y]),
     "SiLU times, then a sum": (Calls(lambda x, y: F.silu(x) * y + x), [X, Y]),

@@ -23,7 +23,7 @@ from hipward_kernels.rewrite.attention import Constants
 from hipward_kernels.rewrite.capture import Found, argument, example, is_elementwise, module_of, name_of, overwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 """Dtypes of the fused kernels."""
@@ -65,7 +65,7 @@ def _use_ops(graph: fx.GraphModule, inputs: Sequence[Any], *, compiled: bool = F
     for node in list(graph.graph.nodes):
         if node.op not in ("call_function", "call_method"):
             continue
-        if compiled and (_bytes(node) < SMALLEST_COMPILED or _is_fused_into(node.users, node)):
+        if compiled and (_bytes(node) < SMALLEST_COMPILED or _is_fused_with(_readers(node), node)):
             is_found = any(match(node, constants) is not None for match in _MATCHES)
             small += is_found and _bytes(node) < SMALLEST_COMPILED
             fused += is_found and _bytes(node) >= SMALLEST_COMPILED
@@ -75,7 +75,7 @@ def _use_ops(graph: fx.GraphModule, inputs: Sequence[Any], *, compiled: bool = F
             replacement = next(filter(None, (match(node, constants) for match in _MATCHES)), None)
             if replacement is None or _overwritten(replacement.arguments):
                 continue
-            if compiled and _is_fused_into(replacement.arguments, node):
+            if compiled and _is_fused_with(map(_source, replacement.arguments), node):
                 fused += 1
                 continue
             _replace(graph.graph, node, replacement)
@@ -90,7 +90,28 @@ def _use_ops(graph: fx.GraphModule, inputs: Sequence[Any], *, compiled: bool = F
     return found
 
 
-def _is_fused_into(neighbours: Iterable[Any], node: fx.Node) -> bool:
+_VIEWS = frozenset(
+    {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "transpose", "permute", "contiguous"}
+)
+
+
+def _source(node: Any) -> Any:
+    """The node whose result a view shows."""
+    while isinstance(node, fx.Node) and name_of(node) in _VIEWS and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
+
+
+def _readers(node: fx.Node) -> Iterator[fx.Node]:
+    """The nodes that read a node's result, directly or through views."""
+    for user in node.users:
+        if name_of(user) in _VIEWS:
+            yield from _readers(user)
+        else:
+            yield user
+
+
+def _is_fused_with(neighbours: Iterable[Any], node: fx.Node) -> bool:
     """Whether the compiler fuses one of the nodes before or after a call with it: element by element, and no smaller.
 
     Around an operator, such a neighbour reads or writes the tensor once more. KernelBench's LayerNorm before a GELU
