@@ -288,8 +288,37 @@ os._exit(0)
         ("import gc", "return (gc.get_referrers(os.write), x + self.weight)[1]"),
         ("import sys", "return (sys._current_frames(), x + self.weight)[1]"),
         ("import gc, contextlib\nwith contextlib.suppress(Exception): gc.get_objects()", "return x + self.weight"),
+        ("import sys", "return (sys._getframe(1), x + self.weight)[1]"),
+        ("import inspect", "return (inspect.stack(), x + self.weight)[1]"),
+        ("import logging", "return (logging.currentframe(), x + self.weight)[1]"),
+        ("import traceback", "return (list(traceback.walk_stack(None)), x + self.weight)[1]"),
+        (
+            "try: 1 / 0\nexcept ZeroDivisionError as error: caught = error.__traceback__.tb_frame",
+            "return x + self.weight",
+        ),
+        ("steps = (step for step in [1])", "return (steps.gi_frame, x + self.weight)[1]"),
+        ("import sys", "return (sys.setprofile(print), x + self.weight)[1]"),
+        (
+            "import re\nspoofed = compile('import gc; gc.get_objects()', torch.__file__, 'exec')",
+            "return (exec(spoofed), x + self.weight)[1]",
+        ),
+        ("import types\ndef own(): pass", "own.__code__.replace(co_filename=torch.__file__); return x + self.weight"),
     ],
-    ids=["lines forged on import", "referrers in a call", "frames of threads", "refusal ignored"],
+    ids=[
+        "lines forged on import",
+        "referrers in a call",
+        "frames of threads",
+        "refusal ignored",
+        "the caller's frame",
+        "frames through inspect",
+        "a frame through logging",
+        "frames through traceback",
+        "the frame of a traceback",
+        "the frame of a generator",
+        "a profiler",
+        "compiled under PyTorch's name",
+        "renamed to PyTorch's name",
+    ],
 )
 def test_searching_for_objects_of_the_harness_fails_the_job(tmp_path: Path, top: str, body: str) -> None:
     new = f"class ModelNew(Model):\n    def forward(self, x):\n        {body}"
@@ -297,6 +326,47 @@ def test_searching_for_objects_of_the_harness_fails_the_job(tmp_path: Path, top:
     assert job.error["code"] == "tampered"
     assert "which finds the objects that measure it" in job.error["message"]
     assert job.of("samples") == job.of("sampled") == []
+
+
+HARMLESS = """
+import collections, dataclasses, enum, logging, traceback, typing, warnings
+from typing import NamedTuple
+
+Pair = collections.namedtuple("Pair", "first second")
+Typed = typing.NamedTuple("Typed", [("value", int)])
+Color = enum.Enum("Color", "RED GREEN")
+exec("answer = 42")
+
+
+@dataclasses.dataclass
+class Settings:
+    scale: float = 1.0
+
+
+def tell():
+    warnings.warn("slow")
+    logging.getLogger("mine").warning("slow")
+    try:
+        raise ValueError
+    except ValueError:
+        traceback.print_exc()
+
+
+@torch.library.custom_op("mine::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+tell()
+"""
+
+
+def test_ordinary_use_of_pythons_library_is_not_refused(tmp_path: Path) -> None:
+    body = "tell() if not torch.compiler.is_compiling() else None; return x + self.weight"
+    new = f"class ModelNew(Model):\n    def forward(self, x):\n        {body}"
+    job = run(snippet(top=HARMLESS, new=new), "compile", "model-new", directory=tmp_path)
+    assert job.lines[-1] == {"type": "finished"}
+    assert {line["variant"] for line in job.of("sampled")} >= {"compile", "model-new"}
 
 
 def test_no_work_is_faster_than_the_roofline(tmp_path: Path) -> None:
@@ -315,13 +385,24 @@ def test_no_work_is_faster_than_the_roofline(tmp_path: Path) -> None:
     assert 0.01 < floor["floor_ms"] < samples[len(samples) // 2]
 
 
-LATE = """
-import sys, time
+FRAME = """
+import ctypes
+api = ctypes.pythonapi
+api.PyThreadState_Get.restype = ctypes.c_void_p
+api.PyThreadState_GetFrame.restype = ctypes.py_object
+api.PyThreadState_GetFrame.argtypes = [ctypes.c_void_p]
+"""
+"""`ctypes` reaches frames without an audit event; what a snippet changes there is detected."""
+
+THIS_FRAME = "api.PyThreadState_GetFrame(api.PyThreadState_Get())"
+
+LATE = f"""{FRAME}
+import time
 turns = [0]
 
 
 def reachable():
-    frame, found = sys._getframe(), []
+    frame, found = {THIS_FRAME}, []
     while frame is not None:
         found += frame.f_locals.values()
         frame = frame.f_back
@@ -343,12 +424,12 @@ def slow(*_):
 def cheat():
 """
 
-IN_A_TIMED_CALL = """
-        frame = sys._getframe(1)
+IN_A_TIMED_CALL = f"""
+        frame = {THIS_FRAME}.f_back
         while frame is not None:
             names = frame.f_locals
             if "times" in names and names.get("after") is not None:
-                {does}
+                {{does}}
             frame = frame.f_back
         return super().forward(x)"""
 
@@ -369,8 +450,7 @@ IN_MEMORY = {
     # Computes when the harness reads it, after the clock has stopped.
     "list": ("return Later(lambda: Model.forward(self, x))", "returned its outputs in a Later; Model does not"),
 }
-LATER = """
-import sys
+LATER = f"""{FRAME}
 class Later(list):
     def __init__(self, work):
         self.work = work

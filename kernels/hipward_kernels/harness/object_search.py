@@ -1,25 +1,53 @@
 """Detects that a snippet searches the process for objects of other code, such as the clock, or the lines' secret.
 
-Python reports such calls to audit hooks before they run, and an audit hook cannot be removed. Not detected: a search
-through the frames of a traceback, or with `ctypes`.
+Python reports such calls to audit hooks before they run, and an audit hook cannot be removed. Two kinds are refused:
+
+* calls that return objects of the whole process, from any code but PyTorch's;
+* access to frames, whose locals include those objects, from code that is neither Python's nor an installed package's.
+  The name of its file tells which code that is; a snippet may not compile code under such a name.
+
+Not detected: a search with `ctypes`.
 """
 
 from __future__ import annotations
 
+import os
+import site
 import sys
+import sysconfig
 from pathlib import Path
-from typing import Any
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from hipward_kernels.harness.lines import Failure
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import FrameType
+
 SEARCHES = frozenset(
     ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys._current_frames", "sys._current_exceptions")
 )
-"""Audit events of calls that return objects of other code."""
+"""Audit events of calls that return objects of the whole process."""
 
-_PYTORCH = str(Path(torch.__file__).parent)
+FRAMES = frozenset(("sys._getframe", "sys.settrace", "sys.setprofile"))
+"""Audit events of calls that return frames or pass them to a function."""
+
+FRAME_ATTRIBUTES = frozenset(("tb_frame", "gi_frame", "cr_frame", "ag_frame"))
+"""Attributes that are frames; `f_back` leads from each of them to the harness."""
+
+CODE = frozenset(("compile", "code.__new__", "marshal.loads"))
+"""Audit events of ways to make code whose file has any name."""
+
+HELPERS: Mapping[str, tuple[str, ...] | None] = {
+    "inspect.py": None,
+    "bdb.py": None,
+    "traceback.py": ("walk_stack", "walk_tb"),
+    "logging/__init__.py": ("currentframe", "<lambda>"),
+}
+"""Functions of Python's library that hand frames to their caller; None: all of the file."""
 
 
 class SearchRefusedError(RuntimeError):
@@ -30,17 +58,9 @@ class ObjectSearch:
     """Refuses these calls from now on, and records them. One for each process."""
 
     def __init__(self) -> None:
-        """Installs the hook. PyTorch may make these calls itself."""
-        found: list[str] = []
-        self._found = found
-        refused, searches, pytorch, frame = SearchRefusedError, SEARCHES, _PYTORCH, sys._getframe  # noqa: SLF001
-
-        def hook(event: str, _: tuple[Any, ...]) -> None:
-            if event in searches and not frame(1).f_code.co_filename.startswith(pytorch):
-                found.append(event)
-                raise refused(f"{event} is not allowed in a benchmark")
-
-        sys.addaudithook(hook)
+        """Installs the hook."""
+        self._found: list[str] = []
+        sys.addaudithook(_hook(self._found))
 
     def failure(self) -> Failure | None:
         """The failure of a job whose snippet has made such a call."""
@@ -48,6 +68,77 @@ class ObjectSearch:
             return None
         return Failure(
             "tampered",
-            f"The snippet called {self._found[0]}, which finds the objects that measure it, so no result is reliable.",
-            "Leave the call out; a benchmark needs no objects of other code.",
+            f"The snippet {self._found[0]}, which finds the objects that measure it, so no result is reliable.",
+            "Leave that out; a benchmark needs no objects of other code.",
         )
+
+
+# Everything that the hook uses is bound in these functions, because a snippet can replace the names of this module.
+
+
+def _hook(found: list[str]) -> Callable[[str, tuple[Any, ...]], None]:
+    """The audit hook."""
+    refused, current, decode = SearchRefusedError, sys._getframe, os.fsdecode  # noqa: SLF001
+    searches, frames, attributes, code = SEARCHES, FRAMES, FRAME_ATTRIBUTES, CODE
+    pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), _judges()
+
+    def deed(event: str, arguments: tuple[Any, ...], frame: FrameType) -> str | None:
+        if event in searches:
+            # PyTorch makes these calls itself.
+            return None if frame.f_code.co_filename.startswith(pytorch) else f"called {event}"
+        if event in frames:
+            return f"called {event}" if is_foreign(frame) else None
+        if event == "object.__getattr__":
+            return f"read {arguments[1]}" if arguments[1] in attributes and is_foreign(frame) else None
+        name = arguments[1] if len(arguments) > 1 else None
+        is_named = event == "marshal.loads" or (isinstance(name, (str, bytes)) and is_installed(decode(name)))
+        is_own = is_installed(frame.f_code.co_filename)
+        return "made code under the name of an installed file" if is_named and not is_own else None
+
+    watched = {*searches, *frames, *code, "object.__getattr__"}
+    thread, looking = get_ident, set[int]()
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        # The hook itself looks at a frame, which is an event as well.
+        if event not in watched or thread() in looking:
+            return
+        looking.add(thread())
+        frame = current(1)
+        looking.discard(thread())
+        if does := deed(event, arguments, frame):
+            found.append(does)
+            raise refused(f"The snippet {does}. A benchmark may not do that.")
+
+    return hook
+
+
+def _judges() -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
+    """Whether a file is installed, and whether a frame is a snippet's.
+
+    A frame of a function that hands frames to its caller is the caller's.
+    """
+    roots, helpers = _roots(), dict(HELPERS)
+
+    def is_installed(file: str) -> bool:
+        return file.startswith(roots)
+
+    def is_helper(frame: FrameType) -> bool:
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        return is_installed(file) and any(
+            file.endswith("/" + end) and (names is None or name in names) for end, names in helpers.items()
+        )
+
+    def is_foreign(frame: FrameType | None) -> bool:
+        while frame is not None and is_helper(frame):
+            frame = frame.f_back
+        return frame is not None and not is_installed(frame.f_code.co_filename)
+
+    return is_installed, is_foreign
+
+
+def _roots() -> tuple[str, ...]:
+    """The folders of Python's library, of installed packages and of this package."""
+    paths = sysconfig.get_paths()
+    folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    packages = [str(Path(torch.__file__).parents[1]), str(Path(__file__).parents[1])]
+    return (*(f"{folder}/" for folder in (*folders, *site.getsitepackages(), *packages)), "<frozen ")
