@@ -1,6 +1,6 @@
 //! Finds every binding of a name, in one pass over the tree.
 
-use super::{Binding, Entry, MODULE, Names, Scope, ScopeEntry, Value};
+use super::{Binding, Entry, MODULE, Names, Scope, ScopeEntry, Value, hash};
 use crate::syntax::{Field, Kind, Node, Tree};
 
 /// How many `=` of one statement are followed to the value.
@@ -174,6 +174,7 @@ impl<'a> Collector<'_, 'a> {
         self.names.bindings.push(Entry {
             scope,
             name,
+            hash: hash(name),
             binding: Binding { node, value },
         });
     }
