@@ -70,6 +70,8 @@ pub struct Names<'a> {
     scope_of: Vec<Scope>,
     /// Sorted by scope, then hash of the name, then position: the bindings of a name in a scope are a slice.
     bindings: Vec<Entry<'a>>,
+    /// Whether two names of a scope have the same hash. One pair in four billion does.
+    collides: bool,
     /// Modules that are imported with a star.
     pub stars: Vec<&'a str>,
 }
@@ -95,6 +97,10 @@ impl<'a> Names<'a> {
                 entry.binding.node.index(),
             ]
         });
+        names.collides = names.bindings.windows(2).any(|pair| {
+            (pair[0].scope, pair[0].hash) == (pair[1].scope, pair[1].hash)
+                && pair[0].name != pair[1].name
+        });
         let mut from = 0;
         for bindings in names.bindings.chunk_by(|a, b| a.scope == b.scope) {
             let to = from + bindings.len();
@@ -116,11 +122,12 @@ impl<'a> Names<'a> {
 
     /// The bindings that `name` can have when it is read in `scope`, in source order, with their scope.
     pub fn lookup(&self, scope: Scope, name: &str) -> Option<(Scope, Bindings<'_, 'a>)> {
+        let hash = hash(name);
         let mut current = Some(scope);
         while let Some(candidate) = current {
             let scope_entry = &self.scopes[candidate.0 as usize];
             if candidate == scope || !scope_entry.is_class {
-                let bindings = self.bindings_in(candidate, name);
+                let bindings = self.bindings_in(candidate, name, hash);
                 if !bindings.is_empty() {
                     return Some((candidate, bindings));
                 }
@@ -132,20 +139,21 @@ impl<'a> Names<'a> {
 
     /// The bindings of `name` at the top level of the module.
     pub fn at_top_level(&self, name: &str) -> Bindings<'_, 'a> {
-        self.bindings_in(MODULE, name)
+        self.bindings_in(MODULE, name, hash(name))
     }
 
-    fn bindings_in(&self, scope: Scope, name: &str) -> Bindings<'_, 'a> {
+    fn bindings_in(&self, scope: Scope, name: &str, hash: usize) -> Bindings<'_, 'a> {
         let all = self.in_scope(scope);
-        let hash = hash(name);
         let rest = &all[all.partition_point(|entry| entry.hash < hash)..];
-        let length = rest.partition_point(|entry| entry.hash == hash);
-        // Two names of a scope with the same hash, one in four billion, are unknown.
-        if rest[..length].iter().all(|entry| entry.name == name) {
-            Bindings(&rest[..length])
-        } else {
-            Bindings(&[])
+        let length = match rest.first() {
+            Some(first) if first.name == name => rest.partition_point(|entry| entry.hash == hash),
+            _ => 0,
+        };
+        let found = &rest[..length];
+        if self.collides && found.iter().any(|entry| entry.name != name) {
+            return Bindings(&[]);
         }
+        Bindings(found)
     }
 
     fn in_scope(&self, scope: Scope) -> &[Entry<'a>] {

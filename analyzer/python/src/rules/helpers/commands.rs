@@ -34,9 +34,13 @@ pub(crate) const LENIENT_RUNNERS: &[&str] = &[
 pub(crate) fn runner<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<(QualifiedName<'a>, Node)> {
     let tree = cx.tree();
     let runs = |call: Node| cx.callee(call).filter(|name| name.is_any(RUNNERS));
-    if let Some(name) = runs(call) {
-        return Some((name, call));
+    if let Some(name) = cx.callee(call) {
+        return name.is_any(RUNNERS).then_some((name, call));
     }
+    let function = tree.child(call, Field::Function)?;
+    let Value::Function(definition) = cx.semantics.binding(function)?.value else {
+        return None;
+    };
     let find = || {
         let mut found = Vec::new();
         if contains_any(tree.source(), &["subprocess", "os.system", "os.popen"]) {
@@ -48,13 +52,6 @@ pub(crate) fn runner<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<(Qualifie
         found
     };
     let inner = cx.once("commands", find);
-    if inner.is_empty() {
-        return None;
-    }
-    let function = tree.child(call, Field::Function)?;
-    let Value::Function(definition) = cx.semantics.binding(function)?.value else {
-        return None;
-    };
     let inner = inner
         .iter()
         .find(|inner| function_around(cx, **inner) == Some(definition))?;

@@ -14,6 +14,7 @@ pub(super) fn collect<'a>(tree: &Tree<'a>) -> Names<'a> {
             scopes: Vec::new(),
             scope_of: Vec::with_capacity(tree.node_count()),
             bindings: Vec::new(),
+            collides: false,
             stars: Vec::new(),
         },
         open: Vec::new(),
