@@ -387,7 +387,17 @@ impl<'a> Tree<'a> {
 
     /// The child in `field`.
     pub fn child(&self, node: Node, field: Field) -> Option<Node> {
-        self.children_in(node, field).next()
+        // Called more often than anything else, so without an iterator.
+        let mut child = node.0 + 1;
+        let after = self.entry(node).after;
+        while child < after {
+            let entry = self.entry(Node(child));
+            if entry.field == field {
+                return Some(Node(child));
+            }
+            child = entry.after;
+        }
+        None
     }
 
     /// `node` and its descendants, in source order.

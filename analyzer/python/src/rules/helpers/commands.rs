@@ -1,7 +1,7 @@
 //! Commands that a source runs, through `subprocess`, `os.system` and similar functions. The rules interpret the
 //! commands.
 
-use super::calls::{contains_any, function_around, function_parameter, values};
+use super::calls::{function_around, function_parameter, values};
 use crate::checker::PythonChecker;
 use crate::semantic::{QualifiedName, Value, string, string_parts};
 use crate::syntax::{Field, Kind, Node};
@@ -32,6 +32,9 @@ pub(crate) const LENIENT_RUNNERS: &[&str] = &[
 /// The function that runs the command of `call`, and its call: `call` itself, or one in a function of this source that
 /// passes its first parameter on, such as `def run(command): subprocess.run(command, shell=True)`.
 pub(crate) fn runner<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<(QualifiedName<'a>, Node)> {
+    if !cx.may_run {
+        return None;
+    }
     let tree = cx.tree();
     let runs = |call: Node| cx.callee(call).filter(|name| name.is_any(RUNNERS));
     if let Some(name) = cx.callee(call) {
@@ -42,14 +45,9 @@ pub(crate) fn runner<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<(Qualifie
         return None;
     };
     let find = || {
-        let mut found = Vec::new();
-        if contains_any(tree.source(), &["subprocess", "os.system", "os.popen"]) {
-            found.extend(
-                tree.nodes()
-                    .filter(|call| runs(*call).is_some() && passes_parameter(cx, *call)),
-            );
-        }
-        found
+        tree.nodes()
+            .filter(|call| runs(*call).is_some() && passes_parameter(cx, *call))
+            .collect()
     };
     let inner = cx.once("commands", find);
     let inner = inner

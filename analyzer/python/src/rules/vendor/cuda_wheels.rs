@@ -89,6 +89,9 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
 
 /// Reports the packages of the rule `of` that Python code installs at `node`.
 pub(in crate::rules) fn installed(cx: &PythonChecker<'_>, of: &'static Rule, node: Node) {
+    if !cx.may_install {
+        return;
+    }
     if cx
         .callee(node)
         .is_some_and(|callee| callee.is_any(&["os.environ.get", "os.getenv"]))
