@@ -30,7 +30,8 @@ declare_rule! {
     /// In a PyTorch extension no change is necessary: `torch.utils.cpp_extension` runs PyTorch's hipify over the
     /// sources of a `CUDAExtension` when it builds on ROCm. One finding reports this for the whole file, and only names
     /// that PyTorch's hipify does not convert are reported individually. A source that gets these names from a header of
-    /// its own project, such as `using cudaError_t = hipError_t`, is not reported.
+    /// its own project, such as `using cudaError_t = hipError_t`, is not reported. Neither is `#ifdef __CUDACC__` with a branch
+    /// for AMD, only pragmas, or an `#else` that computes the same without calls.
     ///
     /// With `[target] libraries = "roc"` in the configuration file, the names of cuBLAS, cuSPARSE, cuSOLVER and cuRAND
     /// become those of rocBLAS, rocSPARSE, rocSOLVER and rocRAND, and the names of cuDNN become those of MIOpen where

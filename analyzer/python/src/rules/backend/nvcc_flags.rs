@@ -40,7 +40,8 @@ declare_rule! {
     /// extension = CUDAExtension("ops", ["ops.cu"], extra_compile_args={"nvcc": flags})
     /// ```
     ///
-    /// A source that checks `torch.version.hip` anywhere is not reported.
+    /// A source that checks `torch.version.hip` anywhere is not reported, nor are options in an argument that setuptools
+    /// ignores, such as `extra_cuda_cflags` of a `CUDAExtension`.
     ///
     /// ## Fix safety
     ///

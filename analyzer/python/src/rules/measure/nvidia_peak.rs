@@ -8,7 +8,7 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds the peak FLOP/s of an NVIDIA GPU, such as `312e12` of an A100, in a name, a table or a function for peaks, in
+    /// Finds the peak FLOP/s of an NVIDIA GPU, such as `312e12` of an A100 or its 312 in `peak_tflops`, in a name, a table or a function for peaks, in
     /// a source that neither has AMD's products in a table nor tests for them. The first one of a source is reported.
     ///
     /// ## Why on ROCm
