@@ -111,3 +111,30 @@ fn invalid_input_is_refused() {
         (2, "hipward: there are no files that it can check\n")
     );
 }
+
+#[test]
+fn second_plan_uses_the_stored_reports_and_those_of_a_check() {
+    let folder = folder(&[("train.py", TRAIN), ("csrc/z.cu", HEADER)]);
+    let caches = tempfile::tempdir().expect("a folder");
+    let cache = caches.path().to_str().expect("UTF-8");
+    // Files that change just before a run are not stored.
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    let fresh = plan(folder.path(), &["--no-cache"]);
+    assert!(fs::read_dir(cache).expect("the folder").next().is_none());
+    support::check(folder.path(), &[".", "--isolated", "--cache-dir", cache]);
+    let stored = || {
+        let files: Vec<_> = fs::read_dir(cache).expect("the folder").flatten().collect();
+        assert_eq!(files.len(), 1, "check and plan share a file");
+        files[0].path()
+    };
+    let file = stored();
+    assert_eq!(plan(folder.path(), &["--cache-dir", cache]), fresh);
+    // A stored report with another rule is the one that is counted.
+    let text = fs::read_to_string(stored()).expect("text");
+    fs::write(&file, text.replace("HW306", "HW999")).expect("written");
+    let (_, text, _) = plan(folder.path(), &["--cache-dir", cache]);
+    assert!(text.contains("HW999"), "{text}");
+    write(folder.path(), "train.py", "import torch\n");
+    let (_, text, _) = plan(folder.path(), &["--cache-dir", cache]);
+    assert!(!text.contains("train.py"), "{text}");
+}

@@ -133,6 +133,8 @@ pub struct Chain {
     pub has_else: bool,
     /// One of its branches tests for AMD.
     pub names_amd: bool,
+    /// A condition in a branch that nvcc does not select tests for AMD.
+    pub has_amd_within: bool,
     /// One of its branches is for AMD only, so the others are for other vendors.
     is_shared_out: bool,
 }
@@ -141,24 +143,37 @@ pub struct Chain {
 pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
     let mut first_of: Vec<usize> = (0..source.directives.len()).collect();
     let mut chains = vec![Chain::default(); source.directives.len()];
-    let mut open = Vec::new();
+    // The first line, and whether nvcc selects the current branch.
+    let mut open: Vec<(usize, bool)> = Vec::new();
     for (index, line) in source.directives.iter().enumerate() {
         let name = source.directive_name(line);
+        let asks = |wanted: &dyn Fn(&str) -> bool| {
+            line.clone().any(|token| wanted(source.token_text(token)))
+        };
+        let is_nvccs =
+            name != "ifndef" && asks(&|word| word == "__CUDACC__") && !asks(&|word| word == "!");
         match name {
-            "if" | "ifdef" | "ifndef" => open.push(index),
+            "if" | "ifdef" | "ifndef" => open.push((index, is_nvccs)),
             "endif" => {
                 open.pop();
                 continue;
             }
-            "elif" | "elifdef" | "elifndef" | "else" => {}
+            "elif" | "elifdef" | "elifndef" | "else" => {
+                if let Some(last) = open.last_mut() {
+                    last.1 = is_nvccs;
+                }
+            }
             _ => continue,
         }
-        let first = open.last().copied().unwrap_or(index);
+        let first = open.last().map_or(index, |(first, _)| *first);
         first_of[index] = first;
         chains[first].has_else |= name == "else";
-        chains[first].names_amd |= line
-            .clone()
-            .any(|token| names_amd(source.token_text(token)));
+        if asks(&names_amd) {
+            chains[first].names_amd = true;
+            if let [.., (around, false), _] = open[..] {
+                chains[around].has_amd_within = true;
+            }
+        }
         chains[first].is_shared_out |= name != "else"
             && evaluate(source, line, CudaArch::Unknown) == Verdict::new(Some(true), Some(false));
     }

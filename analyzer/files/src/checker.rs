@@ -6,7 +6,7 @@ use super::facts::{Facts, names_rocm};
 use crate::{FileOptions, embedded_python, rules};
 use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, RawFix};
 use hipward_analyzer_core::rule::Rule;
-use hipward_analyzer_core::{HandledBy, Language, Severity, Target};
+use hipward_analyzer_core::{HandledBy, Language, Severity, Target, sort};
 
 /// The file, its facts, and its findings so far.
 pub struct FileChecker<'a> {
@@ -112,7 +112,7 @@ fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
         .iter()
         .filter(|setting| WRITTEN.contains(&setting.key.as_str()))
         .map(|setting| setting.key.range().start..setting.value.range().end);
-    let mut passed: Vec<Range<usize>> = facts
+    let passed: Vec<Range<usize>> = facts
         .comments
         .iter()
         .cloned()
@@ -121,9 +121,8 @@ fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
         .chain(names)
         .chain(written)
         .collect();
-    passed.sort_unstable_by_key(|range| range.start);
     let mut at = 0;
-    for range in passed {
+    for range in sort::by_key(passed, |range| [range.start, 0, 0]) {
         if source.get(at..range.start).is_some_and(names_rocm) {
             return true;
         }

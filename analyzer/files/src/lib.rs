@@ -38,6 +38,7 @@ use hipward_analyzer_core::Target;
 use hipward_analyzer_core::analysis::ParsedFile;
 use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::selection::RuleFilter;
+use hipward_analyzer_core::sort;
 use hipward_analyzer_python::PythonOptions;
 
 use checker::FileChecker;
@@ -66,9 +67,9 @@ pub fn read(source: &str, language: Language, options: &FileOptions<'_>) -> Pars
         return notebook::read(source, options);
     }
     let mut facts = facts(source, language);
-    facts.comments.sort_unstable_by_key(|comment| comment.start);
-    facts.comments.dedup();
     let comments = std::mem::take(&mut facts.comments);
+    let mut comments = sort::by_key(comments, |comment| [comment.start, 0, 0]);
+    comments.dedup();
     ParsedFile {
         code_start: code_start(source, &comments),
         diagnostics: FileChecker::run(

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use crate::PythonOptions;
 use crate::rules::PythonRule;
+use crate::rules::helpers::calls::contains_any;
 use crate::semantic::{
     QualifiedName, Semantics, is_checked_for_both, never_called, never_runs_on_target,
 };
@@ -33,6 +34,12 @@ pub struct PythonChecker<'a> {
     /// Nodes that rules have searched so far.
     looked: Cell<usize>,
     first_party_modules: &'a [String],
+    /// Whether the source can run commands, and whether one can install something: most sources do neither, and the
+    /// rules about commands look at every call.
+    pub(crate) may_run: bool,
+    pub(crate) may_install: bool,
+    /// Whether the source can import a module by a call.
+    pub(crate) may_import: bool,
 }
 
 impl<'a> PythonChecker<'a> {
@@ -40,7 +47,11 @@ impl<'a> PythonChecker<'a> {
     pub fn run(semantics: Semantics<'a>, options: &PythonOptions<'a>) -> Self {
         let mut by_kind: [Vec<Check>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
         // Every rule of that family uses a name in Triton's package, so most sources need none of them.
-        let has_triton = semantics.tree.source().contains("triton");
+        let names = |parts: &[&str]| contains_any(semantics.tree.source(), parts);
+        let has_triton = names(&["triton"]);
+        let may_run = names(&["subprocess", "popen", "system"]);
+        let may_install = names(&["install", "pytorch.org"]);
+        let may_import = names(&["import_module", "__import__"]);
         for PythonRule { rule, visit, check } in options.rules {
             let applies = has_triton || rule.family != Family::Triton;
             if applies && options.filter.includes(rule.id, rule.on_request) {
@@ -55,6 +66,9 @@ impl<'a> PythonChecker<'a> {
             found_once: RefCell::default(),
             looked: Cell::new(0),
             first_party_modules: options.first_party_modules,
+            may_run,
+            may_install,
+            may_import,
         };
         for node in checker.tree().nodes() {
             for check in &by_kind[checker.tree().kind(node) as usize] {

@@ -88,15 +88,16 @@ pub fn read(
             *fix = RawFix::display_only(mem::take(&mut fix.title));
         }
     }
-    let comments = tree.comments(extra.comments);
-    ParsedFile {
+    let parsed = ParsedFile {
         diagnostics,
-        comments,
+        comments: tree.comments(extra.comments),
         code_start: code_start(tree),
         notes,
         contract: snippet_contract::detect(&semantics),
         suppressed: None,
-    }
+    };
+    last.keep(semantics.tree);
+    parsed
 }
 
 /// Something on that line is nested more deeply than it is looked into.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::effort::EffortEstimate;
 use crate::registry::rule;
 use hipward_analyzer_core::rule::Family;
-use hipward_analyzer_core::{Applicability, Effort, Finding, HandledBy, Severity, Target};
+use hipward_analyzer_core::{Applicability, Effort, Finding, HandledBy, Severity, Target, sort};
 
 /// The version of the plan's JSON.
 const VERSION: u32 = 1;
@@ -266,13 +266,17 @@ impl Plan {
             .map(|(mut step, estimate)| {
                 step.minutes = estimate.minutes();
                 if step.group == PlanGroup::Kernels {
-                    step.files.sort_by_key(|file| !is_header(&file.path));
+                    step.files = sort::by_key(step.files, |file| {
+                        [usize::from(!is_header(&file.path)), 0, 0]
+                    });
                 }
                 step
             })
             .collect();
         // What does not run comes before what runs slowly.
-        plan.steps.sort_by_key(|step| (step.group, step.severity));
+        plan.steps = sort::by_key(plan.steps, |step| {
+            [step.group as usize, step.severity as usize, 0]
+        });
         plan
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gen_lsp_types::Range;
-use hipward_analyzer::{Language, Options, Report};
+use hipward_analyzer::{Language, Options, Report, Session};
 
 use super::text::{Encoding, Lines};
 use super::uri;
@@ -16,6 +16,8 @@ pub(super) struct Document {
     pub(super) path: Option<PathBuf>,
     /// None for a language that the analyzer does not support.
     pub(super) language: Option<Language>,
+    /// Parses only what changed since the last report.
+    session: Session,
     checked: CheckState,
 }
 
@@ -38,6 +40,7 @@ impl Document {
             text,
             language: by_name.or_else(|| by_editor(language)),
             path,
+            session: Session::default(),
             checked: CheckState::NotYet,
         }
     }
@@ -54,6 +57,11 @@ impl Document {
         let end = lines.byte(range.end).max(start);
         self.text.replace_range(start..end, text);
         self.checked = CheckState::NotYet;
+    }
+
+    /// Analyzes the current text.
+    pub(super) fn analyze(&mut self, options: &Options) -> Report {
+        self.session.analyze(&self.text, options)
     }
 
     /// The report of the current text, and the options it was made with.

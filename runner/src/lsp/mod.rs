@@ -19,7 +19,7 @@ use gen_lsp_types::{
     DidOpenTextDocumentParams, DidSaveTextDocumentParams, HoverParams, MessageType,
     PublishDiagnosticsParams, ShowMessageParams, TextDocumentContentChangeEvent, Uri,
 };
-use hipward_analyzer::{Options, Report, analyze};
+use hipward_analyzer::{Options, Report};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -238,16 +238,14 @@ impl Server {
 
     /// Checks a document, unless it has a report of its current text.
     fn check(&mut self, uri: &str) -> Result<()> {
-        let Some(document) = self.documents.get(uri) else {
+        let Some(document) = self.documents.get_mut(uri) else {
             return Ok(());
         };
         if !document.is_unchecked() {
             return Ok(());
         }
-        let (checked, error) = self.report(document);
-        if let Some(document) = self.documents.get_mut(uri) {
-            document.set_report(checked);
-        }
+        let (checked, error) = report(&self.projects, &self.baselines, document);
+        document.set_report(checked);
         match error {
             Some(error) if self.shown_errors.insert(error.clone()) => self.notify(
                 "window/showMessage",
@@ -258,31 +256,6 @@ impl Server {
             ),
             _ => Ok(()),
         }
-    }
-
-    /// The report of a document in a supported language, and an error of its configuration.
-    fn report(&self, document: &Document) -> (Option<(Report, Options)>, Option<String>) {
-        let Some(language) = document.language else {
-            return (None, None);
-        };
-        let path = document.path.as_deref().unwrap_or(Path::new("untitled"));
-        let project = match self.projects.of_file(path) {
-            Ok(project) => project,
-            Err(error) => return (None, Some(error.to_string())),
-        };
-        let options = project.options(path, Some(language));
-        if project.excludes(path, false) {
-            return (None, None);
-        }
-        let mut report = analyze(&document.text, &options);
-        let mut baseline_error = None;
-        if let Some(baseline) = &project.baseline {
-            match self.baselines.load(baseline) {
-                Ok(baseline) => drop(baseline.forget(path, &document.text, &mut report)),
-                Err(error) => baseline_error = Some(error),
-            }
-        }
-        (Some((report, options)), baseline_error)
     }
 
     /// Checks changed documents and sends their diagnostics.
@@ -366,6 +339,36 @@ impl Server {
             }
         }
     }
+}
+
+/// The report of a document in a supported language, and an error of its configuration.
+fn report(
+    projects: &Projects,
+    baselines: &Baselines,
+    document: &mut Document,
+) -> (Option<(Report, Options)>, Option<String>) {
+    let Some(language) = document.language else {
+        return (None, None);
+    };
+    let path = document.path.clone();
+    let path = path.as_deref().unwrap_or(Path::new("untitled"));
+    let project = match projects.of_file(path) {
+        Ok(project) => project,
+        Err(error) => return (None, Some(error.to_string())),
+    };
+    let options = project.options(path, Some(language));
+    if project.excludes(path, false) {
+        return (None, None);
+    }
+    let mut report = document.analyze(&options);
+    let mut baseline_error = None;
+    if let Some(baseline) = &project.baseline {
+        match baselines.load(baseline) {
+            Ok(baseline) => drop(baseline.forget(path, &document.text, &mut report)),
+            Err(error) => baseline_error = Some(error),
+        }
+    }
+    (Some((report, options)), baseline_error)
 }
 
 /// Parses the parameters of a notification. Invalid ones are logged and ignored, because a notification has no response.

@@ -155,7 +155,11 @@ fn compile(layout: &Layout, module: &Module, headers: &Path) -> Result<PathBuf> 
         .env("AR_wasm32_unknown_unknown", "llvm-ar")
         .env(
             "CFLAGS_wasm32_unknown_unknown",
-            format!("-I{}", headers.display()),
+            format!(
+                "-I{} -include {}",
+                headers.display(),
+                layout.root.join("site/bundle/tree_sitter.h").display()
+            ),
         )
         .env(
             "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",

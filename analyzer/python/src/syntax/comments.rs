@@ -50,7 +50,8 @@ pub(super) fn without_long_blocks(source: &str) -> (Cow<'_, str>, Vec<Range<usiz
 fn open_string(line: &[u8], mut open: Option<u8>) -> Option<u8> {
     let mut at = 0;
     while let Some(&byte) = line.get(at) {
-        let is_triple = line.get(at..at + 3) == Some(&[byte; 3]);
+        let is_quote = matches!(byte, b'"' | b'\'');
+        let is_triple = is_quote && line.get(at..at + 3) == Some(&[byte; 3]);
         match open {
             Some(_) if byte == b'\\' => at += 1,
             Some(quote) if byte == quote && is_triple => {
@@ -59,11 +60,11 @@ fn open_string(line: &[u8], mut open: Option<u8>) -> Option<u8> {
             }
             Some(_) => {}
             None if byte == b'#' => break,
-            None if matches!(byte, b'"' | b'\'') && is_triple => {
+            None if is_triple => {
                 open = Some(byte);
                 at += 2;
             }
-            None if matches!(byte, b'"' | b'\'') => {
+            None if is_quote => {
                 at += 1;
                 while line.get(at).is_some_and(|next| *next != byte) {
                     at += 1 + usize::from(line[at] == b'\\');

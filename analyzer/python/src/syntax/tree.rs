@@ -20,7 +20,7 @@ impl Node {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     start: u32,
     end: u32,
@@ -31,10 +31,60 @@ pub(super) struct Entry {
     field: Field,
 }
 
+/// A statement that begins with a keyword, in a [`Flat`] tree.
+#[derive(Clone, Copy)]
+struct Mark {
+    node: u32,
+    start: u32,
+    depth: u32,
+    /// Where the parser stores the keyword. It is part of the statement, so a parser's tree with the same keyword has the
+    /// same statement, as long as neither of the two trees is dropped.
+    keyword: usize,
+}
+
+/// The nodes of a tree, for the next tree of the edited text.
+#[derive(Default)]
+pub(super) struct Flat {
+    nodes: Vec<Entry>,
+    /// In source order; empty if something was omitted.
+    marks: Vec<Mark>,
+}
+
+/// The flat tree of the text before an edit, whose parser's tree the caller keeps.
+#[derive(Clone, Copy)]
+pub(super) struct Before<'t> {
+    pub flat: &'t Flat,
+    /// The start of the edit, and its end in the new text.
+    pub start: usize,
+    pub end: usize,
+    /// The bytes that the edit adds, modulo 2³².
+    pub growth: u32,
+}
+
+impl Before<'_> {
+    /// The position in `marks` of the statement that is now at `new`.
+    fn unchanged(&self, new: &Mark) -> Option<usize> {
+        let at = new.start as usize;
+        let start = if at < self.start {
+            new.start
+        } else if at >= self.end {
+            new.start.wrapping_sub(self.growth)
+        } else {
+            return None;
+        };
+        let marks = &self.flat.marks;
+        let at = marks.partition_point(|mark| mark.start < start);
+        let mark = marks.get(at)?;
+        (mark.keyword == new.keyword && mark.start == start && mark.depth == new.depth)
+            .then_some(at)
+    }
+}
+
 /// A parsed source.
 pub struct Tree<'a> {
     source: &'a str,
     nodes: Vec<Entry>,
+    marks: Vec<Mark>,
     error_nodes: Vec<Node>,
     /// Positions at which the parser inserted a missing token.
     missing: Vec<usize>,
@@ -42,6 +92,9 @@ pub struct Tree<'a> {
     cut: Option<usize>,
     /// The comments that are no nodes: those within a long block.
     hidden_comments: Vec<Range<usize>>,
+    /// The number of nodes from the tree before an edit.
+    #[cfg(test)]
+    pub(super) copied: usize,
 }
 
 const ROOT: Node = Node(0);
@@ -51,21 +104,39 @@ const ROOT: Node = Node(0);
 /// Every operand of `a + b + …` and every call of `a.b().c()…` is one or two levels deeper than the next.
 const MAX_DEPTH: usize = 1000;
 
+/// Statements whose first child is a keyword, which the parser stores in the statement itself.
+fn begins_with_keyword(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::FunctionDefinition
+            | Kind::ClassDefinition
+            | Kind::IfStatement
+            | Kind::ForStatement
+            | Kind::WhileStatement
+            | Kind::TryStatement
+            | Kind::WithStatement
+    )
+}
+
 impl<'a> Tree<'a> {
     pub(super) fn new(
         source: &'a str,
         parsed: &tree_sitter::Tree,
         grammar: &Grammar,
         hidden_comments: Vec<Range<usize>>,
+        before: Option<Before<'_>>,
     ) -> Tree<'a> {
         // About one stored node for six bytes of ordinary code.
         let mut tree = Tree {
             source,
             nodes: Vec::with_capacity(source.len() / 6 + 16),
+            marks: Vec::new(),
             error_nodes: Vec::new(),
             missing: Vec::new(),
             cut: None,
             hidden_comments,
+            #[cfg(test)]
+            copied: 0,
         };
         let broken = parsed.root_node().has_error();
         let mut cursor = parsed.walk();
@@ -94,12 +165,29 @@ impl<'a> Tree<'a> {
                     tree.error_nodes.push(Node(index));
                 }
                 if cursor.goto_first_child() {
-                    if open.len() < MAX_DEPTH {
+                    let mark = Mark {
+                        node: index,
+                        start: range.start as u32,
+                        depth: open.len() as u32,
+                        keyword: cursor.node().id(),
+                    };
+                    let is_marked = begins_with_keyword(kind);
+                    let known = before
+                        .filter(|_| is_marked)
+                        .and_then(|before| Some((before, before.unchanged(&mark)?)));
+                    if let Some((before, at)) = known {
+                        tree.copy(before, at);
+                        cursor.goto_parent();
+                    } else if open.len() < MAX_DEPTH {
+                        if is_marked {
+                            tree.marks.push(mark);
+                        }
                         open.push(index);
                         continue;
+                    } else {
+                        tree.cut.get_or_insert(range.start);
+                        cursor.goto_parent();
                     }
-                    tree.cut.get_or_insert(range.start);
-                    cursor.goto_parent();
                 }
             }
             while !cursor.goto_next_sibling() {
@@ -112,6 +200,51 @@ impl<'a> Tree<'a> {
             }
         }
         tree
+    }
+
+    /// Copies the descendants of a statement, whose own entry is the last one.
+    fn copy(&mut self, before: Before<'_>, mark: usize) {
+        let Flat { nodes, marks } = before.flat;
+        let top = marks[mark].node;
+        let after = nodes[top as usize].after;
+        let at = self.nodes.len() as u32 - 1;
+        let (moved, growth) = (
+            at.wrapping_sub(top),
+            self.nodes[at as usize]
+                .start
+                .wrapping_sub(marks[mark].start),
+        );
+        self.nodes[at as usize].after = after.wrapping_add(moved);
+        let inner = &nodes[top as usize + 1..after as usize];
+        #[cfg(test)]
+        {
+            self.copied += inner.len();
+        }
+        self.nodes.extend(inner.iter().map(|entry| Entry {
+            start: entry.start.wrapping_add(growth),
+            end: entry.end.wrapping_add(growth),
+            parent: entry.parent.wrapping_add(moved),
+            after: entry.after.wrapping_add(moved),
+            ..*entry
+        }));
+        let inner = marks[mark..].iter().take_while(|mark| mark.node < after);
+        self.marks.extend(inner.map(|mark| Mark {
+            node: mark.node.wrapping_add(moved),
+            start: mark.start.wrapping_add(growth),
+            ..*mark
+        }));
+    }
+
+    /// The nodes, for the tree of an edited text.
+    pub(super) fn into_flat(self) -> Flat {
+        Flat {
+            marks: if self.cut.is_none() {
+                self.marks
+            } else {
+                Vec::new()
+            },
+            nodes: self.nodes,
+        }
     }
 
     /// The whole text.
@@ -254,7 +387,17 @@ impl<'a> Tree<'a> {
 
     /// The child in `field`.
     pub fn child(&self, node: Node, field: Field) -> Option<Node> {
-        self.children_in(node, field).next()
+        // Called more often than anything else, so without an iterator.
+        let mut child = node.0 + 1;
+        let after = self.entry(node).after;
+        while child < after {
+            let entry = self.entry(Node(child));
+            if entry.field == field {
+                return Some(Node(child));
+            }
+            child = entry.after;
+        }
+        None
     }
 
     /// `node` and its descendants, in source order.
@@ -295,6 +438,13 @@ impl<'a> Tree<'a> {
         self.ancestors(node)
             .find(|node| matches!(self.kind(*node), Kind::Block | Kind::Module))
             .unwrap_or(ROOT)
+    }
+}
+
+#[cfg(test)]
+impl Tree<'_> {
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.nodes
     }
 }
 

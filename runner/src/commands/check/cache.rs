@@ -1,4 +1,4 @@
-//! The cache of `hipward check`: the reports of the files of its last run over the same folders.
+//! The cache of `hipward check` and `hipward plan`: the reports of the files of the last run over the same folders.
 //!
 //! A report is used again if the file, the settings and the facts about its project are the same, so the cache never
 //! changes a result. Each set of folders and options has a file of its own. A damaged file is ignored.

@@ -12,6 +12,7 @@ use hipward_analyzer::output::{plan_markdown, plan_text};
 use hipward_analyzer::{Applicability, Arch, Plan, Progress, Survey, Version};
 
 use super::args::{Format, Mode, parse_version};
+use super::cache::Cache;
 use super::check_file::{CheckedFile, FileChecker};
 use super::discovery::discover;
 use super::{output, parallel, progress};
@@ -50,6 +51,12 @@ pub(crate) struct Args {
     /// Compare with an earlier plan, which `hipward plan --format json` wrote
     #[arg(long, value_name = "FILE")]
     since: Option<PathBuf>,
+    /// Analyze every file, and store no reports
+    #[arg(long)]
+    no_cache: bool,
+    /// Where reports of unchanged files are stored [default: hipward/check in $XDG_CACHE_HOME or ~/.cache]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    cache_dir: Option<PathBuf>,
     /// No progress bar
     #[arg(long, short)]
     quiet: bool,
@@ -92,13 +99,14 @@ fn plan(args: &Args) -> Result<bool, String> {
         return Err("there are no files that it can check".to_owned());
     }
     let baselines = Baselines::default();
+    let cache = args.cache();
     let checker = FileChecker {
         mode: Mode::Statistics,
         fixes: Applicability::Safe,
         stdin: None,
         reason: "",
         baselines: &baselines,
-        cache: None,
+        cache: cache.as_ref(),
         format: output::format(Format::Json, &found),
     };
     let mut survey = Survey::default();
@@ -123,6 +131,9 @@ fn plan(args: &Args) -> Result<bool, String> {
         },
     );
     bar.finish_and_clear();
+    if let Some(cache) = cache {
+        cache.save();
+    }
     let plan = survey.plan(&target.unwrap_or_default());
     let progress = before.map(|before| Progress::between(&before, &plan));
     let text = match args.format {
@@ -145,6 +156,16 @@ fn earlier(path: &Path) -> Result<Plan, String> {
 }
 
 impl Args {
+    fn cache(&self) -> Option<Cache> {
+        // Reports are stored without regard to a baseline, so those of `hipward check` serve too.
+        let overrides = Overrides {
+            without_baseline: false,
+            ..self.overrides()
+        };
+        let options = format!("{overrides:?}");
+        (!self.no_cache).then(|| Cache::open(self.cache_dir.as_deref(), &self.paths, &options))?
+    }
+
     fn overrides(&self) -> Overrides {
         Overrides {
             select: Vec::new(),

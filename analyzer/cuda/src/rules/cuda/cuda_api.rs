@@ -6,12 +6,14 @@ use std::collections::{HashMap, HashSet};
 
 use calls::Call;
 
+use crate::conditions::{Chain, chains};
+use crate::lexer::Directive;
 use crate::{
     CudaChecker, Kind, Name, RocName, Setting, Source, before_rocm_7, hipify, is_the_projects,
     name, names_amd,
 };
 use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
-use hipward_analyzer_core::{HandledBy, Severity, Version};
+use hipward_analyzer_core::{HandledBy, Severity, Version, sort};
 
 declare_rule! {
     /// ## What it does
@@ -28,7 +30,8 @@ declare_rule! {
     /// In a PyTorch extension no change is necessary: `torch.utils.cpp_extension` runs PyTorch's hipify over the
     /// sources of a `CUDAExtension` when it builds on ROCm. One finding reports this for the whole file, and only names
     /// that PyTorch's hipify does not convert are reported individually. A source that gets these names from a header of
-    /// its own project, such as `using cudaError_t = hipError_t`, is not reported.
+    /// its own project, such as `using cudaError_t = hipError_t`, is not reported. Neither is `#ifdef __CUDACC__` with a branch
+    /// for AMD, only pragmas, or an `#else` that computes the same without calls.
     ///
     /// With `[target] libraries = "roc"` in the configuration file, the names of cuBLAS, cuSPARSE, cuSOLVER and cuRAND
     /// become those of rocBLAS, rocSPARSE, rocSOLVER and rocRAND, and the names of cuDNN become those of MIOpen where
@@ -92,6 +95,10 @@ fn check(cx: &CudaChecker<'_>) {
         return;
     }
     let mut found = Vec::new();
+    let chains = match cx.source.places("__CUDACC__") {
+        [] => Vec::new(),
+        _ => chains(cx.source),
+    };
     for (word, places) in cx.source.words() {
         let Some(counterpart) = counterpart(cx, word) else {
             continue;
@@ -99,7 +106,11 @@ fn check(cx: &CudaChecker<'_>) {
         if is_the_projects(cx.source, word) {
             continue;
         }
-        let is_one = |at: &&u32| cx.is_for_both(**at) && is_the_api(cx.source, word, **at);
+        let is_one = |at: &&u32| {
+            cx.is_for_both(**at)
+                && is_the_api(cx.source, word, **at)
+                && (*word != *"__CUDACC__" || is_open_question(cx.source, &chains, **at))
+        };
         found.extend(
             places
                 .iter()
@@ -111,7 +122,7 @@ fn check(cx: &CudaChecker<'_>) {
     if found.iter().all(|(_, word, ..)| *word == "__CUDACC__") && !is_device_code(cx) {
         return;
     }
-    found.sort_unstable_by_key(|(at, ..)| *at);
+    let mut found = sort::by_key(found, |(at, ..)| [*at as usize, 0, 0]);
     let in_extension = cx.setting == Setting::PyTorchExtension;
     if in_extension {
         by_hipify(cx, &found);
@@ -336,16 +347,72 @@ fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
     match word {
         "cuda" => source.before(at, 1) == "::" && source.before(at, 2) == "thrust",
         "cub" => !source.is_qualified(at) && names_cub(source, at),
-        "__CUDACC__" => {
-            // If a condition also names AMD's macro, the author handles both compilers.
-            source.directive_of(at).is_none_or(|line| {
-                line.clone()
-                    .take(64)
-                    .all(|token| !names_amd(source.token_text(token)))
-            })
-        }
         _ => !source.is_qualified(at),
     }
+}
+
+/// False for `__CUDACC__` in a condition whose author handles AMD's compiler, or that AMD's compiler need not pass.
+fn is_open_question(source: &Source<'_>, chains: &[Chain], at: u32) -> bool {
+    let Some(line) = source.directive_of(at) else {
+        return true;
+    };
+    if line
+        .clone()
+        .take(64)
+        .any(|token| names_amd(source.token_text(token)))
+    {
+        return false;
+    }
+    let index = source.directives.partition_point(|line| line.start < at);
+    let Some(chain) = index.checked_sub(1).and_then(|own| chains.get(own)) else {
+        return true;
+    };
+    !(chain.names_amd
+        || chain.has_amd_within
+        || has_only_pragmas(source, line, index)
+        || has_fallback(source, line, index))
+}
+
+/// True if the branch of `line`, after which directive `next` follows, is pragmas for nvcc, which clang ignores.
+fn has_only_pragmas(source: &Source<'_>, line: &Directive, next: usize) -> bool {
+    let mut end = line.end;
+    for next in &source.directives[next..] {
+        if next.start != end {
+            return false;
+        }
+        match source.directive_name(next) {
+            "pragma" => end = next.end,
+            name => return end != line.end && matches!(name, "endif" | "else" | "elif"),
+        }
+    }
+    false
+}
+
+/// True in a function, before an `#else` with a plain computation that every compiler compiles: no call is in it.
+fn has_fallback(source: &Source<'_>, line: &Directive, next: usize) -> bool {
+    /// An upper limit for the tokens of both branches.
+    const MAX: u32 = 400;
+    let [other, end, ..] = &source.directives[next..] else {
+        return false;
+    };
+    // With a launch in place of one branch, AMD would run on the CPU.
+    let launches = |token| {
+        source.token_text(token).starts_with("cuda") || source.reads(token, &["<", "<", "<"])
+    };
+    let calls = |token: u32| {
+        source.kind(token) == Kind::Word
+            && source.token_text(token + 1) == "("
+            && source.token_text(token) != "return"
+    };
+    source.directive_name(line) == "ifdef"
+        && source.directive_name(other) == "else"
+        && source.directive_name(end) == "endif"
+        && end.end - line.start < MAX
+        && !(line.end..other.start).any(launches)
+        && !(other.end..end.start).any(calls)
+        && source
+            .enclosing_braces(other.start)
+            .is_some_and(|braces| source.before(braces.start, 1) == ")")
 }
 
 /// An upper limit for the number of included headers that extend CUB.

@@ -2,6 +2,7 @@
 
 use crate::{CudaChecker, Name, RocName, is_the_projects, name};
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::sort;
 
 declare_rule! {
     /// ## What it does
@@ -58,7 +59,7 @@ fn check(cx: &CudaChecker<'_>) {
         Some(RocName::Known(..)) => Some(true),
         None => None,
     };
-    let mut found: Vec<_> = cx
+    let found: Vec<_> = cx
         .source
         .words()
         .filter(|(word, _)| match is_in_miopen(word) {
@@ -68,8 +69,7 @@ fn check(cx: &CudaChecker<'_>) {
         .filter(|(word, _)| !is_the_projects(cx.source, word))
         .flat_map(|(word, _)| cx.uses(word).map(move |at| (at, word)))
         .collect();
-    found.sort_unstable();
-    for (at, word) in found {
+    for (at, word) in sort::by_key(found, |(at, _)| [*at as usize, 0, 0]) {
         let library = match is_in_miopen(word) {
             Some(_) => "MIOpen",
             None => "HIP",

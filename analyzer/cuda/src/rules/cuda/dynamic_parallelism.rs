@@ -2,6 +2,7 @@
 
 use crate::{CudaChecker, Tokens};
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::sort;
 
 declare_rule! {
     /// ## What it does
@@ -61,13 +62,13 @@ declare_rule! {
 
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
-    let mut bodies: Vec<Tokens> = ["__global__", "__device__"]
+    let bodies: Vec<Tokens> = ["__global__", "__device__"]
         .iter()
         .flat_map(|qualifier| source.places(qualifier))
         .filter_map(|at| source.body_after(*at))
         .collect();
     // Functions are not nested: a launch is in the last function that begins before it.
-    bodies.sort_unstable_by_key(|body| body.start);
+    let bodies = sort::by_key(bodies, |body| [body.start as usize, 0, 0]);
     for launch in source.launches() {
         let after = bodies.partition_point(|body| body.start < launch.name);
         let body = after.checked_sub(1).and_then(|last| bodies.get(last));

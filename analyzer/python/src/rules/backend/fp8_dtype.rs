@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, function_parameter};
-use crate::semantic::Value;
+use crate::semantic::{Value, literal_text};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Fp8Format;
 
@@ -11,7 +11,7 @@ declare_rule! {
     ///
     /// Finds tensors created in, or cast to, an FP8 format that the target's matrix units do not support, directly or
     /// through a function of the source, names such as `self.dtype` and `default_dtype` with that format, and `torch.finfo` of it, in
-    /// code that multiplies or scales with it.
+    /// code that multiplies or scales with it. In sources with TileLang kernels, also finds its names of these formats.
     ///
     /// ## Why on ROCm
     ///
@@ -59,7 +59,7 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target; the format depends on the architecture",
         lesson: Some("optimize/eight-bits"),
-        visit: [Attribute],
+        visit: [Attribute, String],
     }
 }
 /// The two formats of each family.
@@ -68,6 +68,9 @@ const FNUZ: [&str; 2] = ["float8_e4m3fnuz", "float8_e5m2fnuz"];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
+    if tree.kind(node) == Kind::String {
+        return check_tilelang(cx, node);
+    }
     let Some(member) = tree.child(node, Field::Attribute) else {
         return;
     };
@@ -113,6 +116,38 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     }
 }
 
+/// `FP8 = "float8_e4m3"`, TileLang's name for the format of NVIDIA.
+fn check_tilelang(cx: &PythonChecker<'_>, node: Node) {
+    let tree = cx.tree();
+    let Some(text @ ("float8_e4m3" | "float8_e5m2")) = literal_text(tree, node) else {
+        return;
+    };
+    let arch = cx.target().arch;
+    let is_given = tree.parent(node).is_some_and(|parent| {
+        tree.field(node) == Field::Right && tree.kind(parent) == Kind::Assignment
+    });
+    if !is_given
+        || arch.fp8() != Some(Fp8Format::Fnuz)
+        || !tree.source().contains("tilelang")
+        || tree.source().contains("fnuz")
+        || cx.mentions_hip()
+    {
+        return;
+    }
+    cx.report(
+        &RULE,
+        node,
+        format!(
+            "The matrix units of {} use {text}fnuz, not {text}.",
+            arch.name()
+        ),
+        RawFix::unsafe_edits(
+            format!("Use {text}fnuz"),
+            vec![(tree.end(node) - 1..tree.end(node) - 1, "fnuz".to_owned())],
+        ),
+    );
+}
+
 /// True if the dtype creates a tensor, or numbers that depend on it: not in a comparison, a table or a default.
 fn is_made(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
@@ -121,7 +156,7 @@ fn is_made(cx: &PythonChecker<'_>, node: Node) -> bool {
     };
     match tree.kind(parent) {
         // `torch.float8_e4m3fn if args.dtype == "fp8" else torch.bfloat16`
-        Kind::ConditionalExpression => is_made(cx, parent),
+        Kind::ConditionalExpression | Kind::ParenthesizedExpression => is_made(cx, parent),
         Kind::KeywordArgument => tree
             .child(parent, Field::Name)
             .is_some_and(|name| tree.text(name) == "dtype"),
@@ -240,7 +275,7 @@ fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
                 return true;
             }
             has_block_scales |= is_name && contains_any(&lower, &["e8m0", "fp4"]);
-            has_fp8_gemm |= contains_any(&lower, &["fp8_gemm", "gemm_fp8"]);
+            has_fp8_gemm |= contains_any(&lower, &["fp8_gemm", "gemm_fp8", "fp4_gemm"]);
             multiplies |=
                 text == "dot" || contains_any(&lower, &["scaled_mm", "scaled_grouped_mm"]);
             scales |= text == "finfo";

@@ -40,7 +40,8 @@ declare_rule! {
     /// extension = CUDAExtension("ops", ["ops.cu"], extra_compile_args={"nvcc": flags})
     /// ```
     ///
-    /// A source that checks `torch.version.hip` anywhere is not reported.
+    /// A source that checks `torch.version.hip` anywhere is not reported, nor are options in an argument that setuptools
+    /// ignores, such as `extra_cuda_cflags` of a `CUDAExtension`.
     ///
     /// ## Fix safety
     ///
@@ -103,7 +104,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         .parts(parent)
         .take_while(|other| *other != node)
         .any(|other| is_unknown(cx, other));
-    if !is_listed || is_repeated || has_only_cpp(cx, parent) {
+    if !is_listed || is_repeated || is_ignored(cx, parent) {
         return;
     }
     let option = tree
@@ -120,8 +121,27 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     );
 }
 
-/// True in an extension whose sources are all C++: no compiler gets these options.
-fn has_only_cpp(cx: &PythonChecker<'_>, options: Node) -> bool {
+/// True if no compiler gets this list: all its uses are in extensions that do not pass it on.
+fn is_ignored(cx: &PythonChecker<'_>, list: Node) -> bool {
+    let tree = cx.tree();
+    let name = tree
+        .parent(list)
+        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
+        .and_then(|assignment| tree.child(assignment, Field::Left));
+    let Some(name) = name else {
+        return is_unread(cx, list);
+    };
+    let mut uses = tree
+        .nodes()
+        .filter(|node| *node != name && tree.kind(*node) == Kind::Identifier)
+        .filter(|node| tree.text(*node) == tree.text(name))
+        .peekable();
+    uses.peek().is_some() && uses.all(|usage| is_unread(cx, usage))
+}
+
+/// True in an extension whose sources are all C++, and in an argument that setuptools ignores, such as
+/// `extra_cuda_cflags`.
+fn is_unread(cx: &PythonChecker<'_>, options: Node) -> bool {
     let tree = cx.tree();
     let extension = tree.ancestors(options).find(|call| {
         cx.callee(*call)
@@ -130,21 +150,27 @@ fn has_only_cpp(cx: &PythonChecker<'_>, options: Node) -> bool {
     let Some(arguments) = extension.and_then(|call| tree.child(call, Field::Arguments)) else {
         return false;
     };
-    tree.parts(arguments)
-        .filter_map(|argument| match tree.child(argument, Field::Name) {
-            Some(name) if tree.text(name) != "sources" => None,
-            Some(_) => tree.child(argument, Field::Value),
+    tree.parts(arguments).any(|argument| {
+        let name = tree
+            .child(argument, Field::Name)
+            .map(|name| tree.text(name));
+        let sources = match name {
+            Some("sources") => tree.child(argument, Field::Value),
+            Some(name) => {
+                return name != "extra_compile_args" && tree.contains(argument, options);
+            }
             None => Some(argument),
-        })
-        .map(|value| cx.semantics.expression(value))
-        .filter(|list| tree.kind(*list) == Kind::List)
-        .any(|list| {
-            tree.parts(list).next().is_some()
-                && tree.parts(list).all(|file| {
+        };
+        sources
+            .map(|value| cx.semantics.expression(value))
+            .filter(|list| tree.kind(*list) == Kind::List && tree.parts(*list).next().is_some())
+            .is_some_and(|list| {
+                tree.parts(list).all(|file| {
                     string(&cx.semantics, file)
                         .is_some_and(|file| file.ends_with(".cpp") || file.ends_with(".cc"))
                 })
-        })
+            })
+    })
 }
 
 fn is_unknown(cx: &PythonChecker<'_>, node: Node) -> bool {

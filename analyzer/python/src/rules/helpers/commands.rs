@@ -1,12 +1,13 @@
 //! Commands that a source runs, through `subprocess`, `os.system` and similar functions. The rules interpret the
 //! commands.
 
+use super::calls::{function_around, function_parameter, values};
 use crate::checker::PythonChecker;
-use crate::semantic::{string, string_parts};
+use crate::semantic::{QualifiedName, Value, string, string_parts};
 use crate::syntax::{Field, Kind, Node};
 
 /// Functions that run a command.
-pub(crate) const RUNNERS: &[&str] = &[
+const RUNNERS: &[&str] = &[
     "subprocess.run",
     "subprocess.call",
     "subprocess.check_call",
@@ -27,6 +28,42 @@ pub(crate) const LENIENT_RUNNERS: &[&str] = &[
     "os.system",
     "os.popen",
 ];
+
+/// The function that runs the command of `call`, and its call: `call` itself, or one in a function of this source that
+/// passes its first parameter on, such as `def run(command): subprocess.run(command, shell=True)`.
+pub(crate) fn runner<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<(QualifiedName<'a>, Node)> {
+    if !cx.may_run {
+        return None;
+    }
+    let tree = cx.tree();
+    let runs = |call: Node| cx.callee(call).filter(|name| name.is_any(RUNNERS));
+    if let Some(name) = cx.callee(call) {
+        return name.is_any(RUNNERS).then_some((name, call));
+    }
+    let function = tree.child(call, Field::Function)?;
+    let Value::Function(definition) = cx.semantics.binding(function)?.value else {
+        return None;
+    };
+    let find = || {
+        tree.nodes()
+            .filter(|call| runs(*call).is_some() && passes_parameter(cx, *call))
+            .collect()
+    };
+    let inner = cx.once("commands", find);
+    let inner = inner
+        .iter()
+        .find(|inner| function_around(cx, **inner) == Some(definition))?;
+    Some((runs(*inner)?, *inner))
+}
+
+fn passes_parameter(cx: &PythonChecker<'_>, call: Node) -> bool {
+    let parameter =
+        function_around(cx, call).and_then(|function| function_parameter(cx, function, 0));
+    let first = values(cx, call).first().map(|value| cx.tree().text(*value));
+    parameter
+        .zip(first)
+        .is_some_and(|(parameter, first)| first.trim_end_matches(".split()") == parameter)
+}
 
 /// The words of a command, and the literal that contains all of it if there is one.
 pub(crate) struct Command<'a> {
@@ -52,6 +89,9 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
             _ => Some(argument),
         })?;
     let mut expression = cx.semantics.expression(first);
+    if tree.kind(expression) == Kind::Identifier {
+        expression = extended_list(cx, expression).unwrap_or(expression);
+    }
     // `shlex.split("nvidia-smi -L")`, `"nvidia-smi -L".split()`.
     if tree.kind(expression) == Kind::Call {
         let function = tree.child(expression, Field::Function)?;
@@ -74,8 +114,14 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
         Kind::List | Kind::Tuple => {
             let items: Vec<_> = tree.parts(expression).collect();
             let first = *items.first()?;
-            // `sys.executable` is a program without a name here.
-            let mut words = vec![string(&cx.semantics, first).unwrap_or_default()];
+            // `sys.executable` is a program without a name here; `f"{root}/bin/nvcc"` has one.
+            let program = string(&cx.semantics, first).or_else(|| {
+                tree.subtree(first)
+                    .filter(|part| tree.kind(*part) == Kind::StringContent)
+                    .last()
+                    .map(|part| tree.text(part))
+            });
+            let mut words = vec![program.unwrap_or_default()];
             let is_shell = matches!(
                 words[0],
                 "sh" | "bash" | "/bin/sh" | "/bin/bash" | "sudo" | "watch"
@@ -97,8 +143,14 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
             })
         }
         Kind::String | Kind::ConcatenatedString => {
-            let words: Vec<_> = string_parts(&cx.semantics, expression)
-                .into_iter()
+            // With the values of constants in an f-string.
+            let words: Vec<_> = tree
+                .subtree(expression)
+                .filter_map(|part| match tree.kind(part) {
+                    Kind::StringContent => Some(tree.text(part)),
+                    Kind::Interpolation => string(&cx.semantics, tree.parts(part).next()?),
+                    _ => None,
+                })
                 .flat_map(shell_words)
                 .collect();
             let is_bare = words.len() == 1 && tree.kind(expression) == Kind::String;
@@ -110,6 +162,23 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
         }
         _ => None,
     }
+}
+
+/// The list of `command = ["nvcc"]` before `command += options`: it still begins with the program.
+fn extended_list(cx: &PythonChecker<'_>, name: Node) -> Option<Node> {
+    let tree = cx.tree();
+    let names = &cx.semantics.names;
+    let (_, bindings) = names.lookup(names.scope_of(name), tree.text(name))?;
+    let mut bindings = bindings.iter();
+    let Value::Expression(list) = bindings.next()?.value else {
+        return None;
+    };
+    let is_extended = |node: Node| {
+        tree.parent(node)
+            .is_some_and(|parent| tree.kind(parent) == Kind::AugmentedAssignment)
+    };
+    (tree.kind(list) == Kind::List && bindings.all(|binding| is_extended(binding.node)))
+        .then_some(list)
 }
 
 fn shell_words(text: &str) -> impl Iterator<Item = &str> {

@@ -250,7 +250,7 @@ pub(crate) fn may_import(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     match tree.kind(node) {
         Kind::ImportStatement | Kind::ImportFromStatement => true,
-        Kind::Call => tree.child(node, Field::Function).is_some_and(|function| {
+        Kind::Call if cx.may_import => tree.child(node, Field::Function).is_some_and(|function| {
             let text = tree.text(function);
             text.ends_with("import_module") || text == "__import__"
         }),

@@ -8,7 +8,7 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds the peak FLOP/s of an NVIDIA GPU, such as `312e12` of an A100, in a name, a table or a function for peaks, in
+    /// Finds the peak FLOP/s of an NVIDIA GPU, such as `312e12` of an A100 or its 312 in `peak_tflops`, in a name, a table or a function for peaks, in
     /// a source that neither has AMD's products in a table nor tests for them. The first one of a source is reported.
     ///
     /// ## Why on ROCm
@@ -56,7 +56,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("baseline/roofline"),
-        visit: [Float],
+        visit: [Float, Integer],
     }
 }
 
@@ -81,7 +81,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     };
     let find = || {
         let is_peak = |node: &Node| {
-            cx.tree().kind(*node) == Kind::Float
+            matches!(cx.tree().kind(*node), Kind::Float | Kind::Integer)
                 && peak(cx, *node).is_some_and(|(whole, _)| is_used_as_peak(cx, whole))
         };
         let first = cx.tree().nodes().find(is_peak);
@@ -121,6 +121,12 @@ fn peak(cx: &PythonChecker<'_>, float: Node) -> Option<(Node, &'static str)> {
             .find_map(number)?;
         value.exponent = value.exponent.checked_add(factor.exponent)?;
         value.digits = factor.digits;
+    }
+    // `"peak_tflops": 312`
+    if value.exponent < TERA.exponent - 1
+        && given_to(cx, whole).is_some_and(|name| name.to_ascii_lowercase().contains("tflop"))
+    {
+        value.exponent += TERA.exponent;
     }
     let power = u32::try_from(value.exponent.checked_sub(TERA.exponent - 1)?).ok()?;
     let tenths = value.digits.checked_mul(10_u64.checked_pow(power)?)?;

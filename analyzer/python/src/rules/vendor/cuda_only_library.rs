@@ -133,6 +133,7 @@ const USES: &[ApiRule] = &[
     monitor("py3nvml"),
     monitor("nvidia_smi"),
     monitor("nvsmi"),
+    monitor("nvgpu"),
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {

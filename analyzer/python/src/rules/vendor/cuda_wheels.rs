@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::values;
-use crate::rules::helpers::commands::{RUNNERS, command};
+use crate::rules::helpers::commands::{command, runner};
 use crate::semantic::string;
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
@@ -89,15 +89,17 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
 
 /// Reports the packages of the rule `of` that Python code installs at `node`.
 pub(in crate::rules) fn installed(cx: &PythonChecker<'_>, of: &'static Rule, node: Node) {
-    let Some(callee) = cx.callee(node) else {
+    if !cx.may_install {
         return;
-    };
-    if callee.is_any(&["os.environ.get", "os.getenv"]) {
+    }
+    if cx
+        .callee(node)
+        .is_some_and(|callee| callee.is_any(&["os.environ.get", "os.getenv"]))
+    {
         default(cx, of, node);
         return;
     }
-    let runs = callee.is_any(RUNNERS);
-    let Some(command) = runs.then(|| command(cx, node)).flatten() else {
+    let Some(command) = runner(cx, node).and_then(|_| command(cx, node)) else {
         return;
     };
     let words = &command.words;
@@ -157,7 +159,16 @@ fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
     let is_build = ["-cu11", "-cu12", "-cu13"]
         .iter()
         .any(|build| name.ends_with(build));
-    if name.starts_with("cupy-cuda") {
+    // `…/whl/{build}`, whose parts are two words.
+    let is_index = name
+        .strip_prefix("cu1")
+        .is_some_and(|rest| rest.len() == 2 && rest.bytes().all(|byte| byte.is_ascii_digit()));
+    if is_index {
+        Some((
+            "cuda-wheels",
+            "Install from PyTorch's index for the host's ROCm version",
+        ))
+    } else if name.starts_with("cupy-cuda") {
         Some(("cupy", "Install cupy-rocm-7-0 or AMD's amd-cupy"))
     } else if name.starts_with("nvidia-") && is_build {
         Some((

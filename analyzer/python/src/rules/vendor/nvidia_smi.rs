@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, function_around, has_text};
-use crate::rules::helpers::commands::{Command, LENIENT_RUNNERS, RUNNERS, command};
+use crate::rules::helpers::commands::{Command, LENIENT_RUNNERS, command, runner};
 use crate::semantic::is_import_guarded;
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
@@ -74,15 +74,13 @@ declare_rule! {
 }
 
 fn check(cx: &PythonChecker<'_>, call: Node) {
-    let Some(function) = cx.callee(call) else {
+    let Some((function, inner)) = runner(cx, call) else {
         return;
     };
     let severity = if function.is_any(LENIENT_RUNNERS) {
         Severity::Warning
-    } else if function.is_any(RUNNERS) {
-        Severity::Error
     } else {
-        return;
+        Severity::Error
     };
     let Some(command) = command(cx, call).filter(runs_nvidia_smi) else {
         return;
@@ -96,7 +94,10 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     if is_looked_for(cx, call) {
         return;
     }
-    let severity = if is_import_guarded(&cx.semantics, call, &errors) {
+    let is_guarded = [call, inner]
+        .iter()
+        .any(|call| is_import_guarded(&cx.semantics, *call, &errors));
+    let severity = if is_guarded {
         if has_text(cx, "rocm-smi") || has_text(cx, "amd-smi") {
             return;
         }

@@ -1,6 +1,6 @@
 //! Finds every binding of a name, in one pass over the tree.
 
-use super::{Binding, Entry, MODULE, Names, Scope, ScopeEntry, Value};
+use super::{Binding, Entry, MODULE, Names, Scope, ScopeEntry, Value, hash};
 use crate::syntax::{Field, Kind, Node, Tree};
 
 /// How many `=` of one statement are followed to the value.
@@ -14,6 +14,7 @@ pub(super) fn collect<'a>(tree: &Tree<'a>) -> Names<'a> {
             scopes: Vec::new(),
             scope_of: Vec::with_capacity(tree.node_count()),
             bindings: Vec::new(),
+            collides: false,
             stars: Vec::new(),
         },
         open: Vec::new(),
@@ -174,6 +175,7 @@ impl<'a> Collector<'_, 'a> {
         self.names.bindings.push(Entry {
             scope,
             name,
+            hash: hash(name),
             binding: Binding { node, value },
         });
     }
