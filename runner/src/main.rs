@@ -13,6 +13,7 @@ mod http_client;
 mod isolation;
 mod jobs;
 mod lsp;
+mod oidc;
 mod procfs;
 mod python;
 mod rule_pages;

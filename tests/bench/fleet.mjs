@@ -99,6 +99,7 @@ export default async function () {
   const database = await startDatabase();
   const servers = [];
   let reports;
+  const sent = new Set();
   try {
     for (let node = 0; node < nodes; node++) {
       servers.push(await startServer(['--no-runner', '--queue-limit', '1000000', '--database', database.url]));
@@ -110,7 +111,9 @@ export default async function () {
     let next = 0;
     reports = setInterval(() => {
       const number = next++ % hosts;
-      joinServer(url(number), names[number]).catch((error) => console.error(error));
+      const report = joinServer(url(number), names[number]);
+      sent.add(report);
+      report.catch((error) => console.error(error)).finally(() => sent.delete(report));
     }, 15_000 / hosts);
 
     // A host that waits gets a job at once.
@@ -161,6 +164,8 @@ export default async function () {
     ];
   } finally {
     clearInterval(reports);
+    // A server that stops would not answer them.
+    await Promise.allSettled(sent);
     for (const server of servers) await server.stop();
     await database.stop();
   }

@@ -8,7 +8,10 @@ use super::{
     problem::{ApiError, ApiResult},
     proxy_auth::ProxyAuth,
 };
-use crate::jobs::{Role, Store, StoreError, cookie_value};
+use crate::{
+    jobs::{Role, Store, StoreError, cookie_value},
+    oidc::{Oidc, SignInError, User},
+};
 use axum::{
     extract::{Query, Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
@@ -20,6 +23,7 @@ use std::{
     sync::Arc,
 };
 use subtle::ConstantTimeEq;
+use url::form_urlencoded;
 
 /// The address of the client's end of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +44,82 @@ pub(crate) struct AccessConfig {
     pub(crate) anonymous_benchmarks: bool,
     /// The proxy that authenticates users, if there is one.
     pub(crate) proxy: Option<ProxyAuth>,
+    /// The identity provider, if there is one.
+    pub(crate) oidc: Option<Oidc>,
 }
 
 impl AccessConfig {
     /// Whether a server on `address` can be reached from this machine only.
     pub(crate) fn is_local(&self, address: SocketAddr) -> bool {
-        address.ip().is_loopback() && self.hosts.is_empty() && self.proxy.is_none()
+        address.ip().is_loopback()
+            && self.hosts.is_empty()
+            && self.proxy.is_none()
+            && self.oidc.is_none()
+    }
+}
+
+/// The page on which a user signs in.
+pub(super) const SIGN_IN: &str = "/sign-in";
+
+impl From<User> for Identity {
+    fn from(user: User) -> Self {
+        Identity {
+            name: Some(user.name),
+            role: user.role,
+        }
+    }
+}
+
+impl From<SignInError> for ApiError {
+    fn from(error: SignInError) -> Self {
+        let text = error.to_string();
+        let unauthorized = StatusCode::UNAUTHORIZED;
+        let (status, code, title, help) = match error {
+            SignInError::Unreachable(_) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "provider-unreachable",
+                "The identity provider cannot be used",
+                "Try again later. If it does not pass, ask the operator of this server, who finds the reason above in its log.",
+            ),
+            SignInError::Refused(_) => (
+                StatusCode::FORBIDDEN,
+                "sign-in-refused",
+                "The sign-in was refused",
+                "Sign in again, or ask the operator of the identity provider.",
+            ),
+            SignInError::Token(_) => (
+                unauthorized,
+                "provider-token-invalid",
+                "The token of the identity provider is not valid",
+                "Sign in again, or get a new token for this server from the provider.",
+            ),
+            SignInError::Stale => (
+                StatusCode::BAD_REQUEST,
+                "sign-in-stale",
+                "The sign-in was interrupted",
+                "Sign in again in the same browser, with cookies permitted.",
+            ),
+            SignInError::NoRole { .. } => (
+                StatusCode::FORBIDDEN,
+                "no-role",
+                "You have no role on this server",
+                "Ask the operator of this server, who gives roles to groups with --oidc-role.",
+            ),
+            SignInError::Internal(_) => {
+                tracing::error!("{text}");
+                return ApiError::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "internal",
+                    "The sign-in has failed",
+                    "The sign-in has failed because of an error of the server.",
+                    "The operator of this server finds the reason in its log.",
+                );
+            }
+        };
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            tracing::warn!("{text}");
+        }
+        ApiError::new(status, code, title, text, help)
     }
 }
 
@@ -181,6 +255,60 @@ impl AccessControl {
         ))
     }
 
+    /// The identity provider, if users sign in there.
+    pub(super) fn oidc(&self) -> Option<&Oidc> {
+        self.access.oidc.as_ref()
+    }
+
+    /// Whether users can sign in.
+    pub(super) fn signs_in(&self) -> bool {
+        self.access.oidc.is_some()
+    }
+
+    /// The origin at which browsers reach this server.
+    pub(super) fn origin(&self) -> String {
+        let named = self.oidc().and_then(Oidc::origin);
+        named.map_or_else(|| format!("http://{}", self.bound), str::to_owned)
+    }
+
+    /// The name of a cookie of the sign-in. Over https, a browser accepts it from this host only.
+    pub(super) fn sign_in_cookie(&self, purpose: &str) -> String {
+        let origin = self.origin();
+        match origin.rsplit_once(':') {
+            _ if origin.starts_with("https://") => format!("__Host-hipward-{purpose}"),
+            // Browsers share cookies between ports.
+            Some((_, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("hipward-{purpose}-{port}")
+            }
+            _ => format!("hipward-{purpose}"),
+        }
+    }
+
+    /// The user who is signed in, if the cookie counts.
+    pub(super) fn session(&self, headers: &HeaderMap) -> Option<User> {
+        let oidc = self.oidc()?;
+        let cookies = cookies(headers, &self.sign_in_cookie("session"));
+        cookies.iter().find_map(|cookie| oidc.session(cookie))
+    }
+
+    /// The redirect to the sign-in for a reader whom a page was refused, if signing in could change that.
+    pub(crate) fn sign_in_first(
+        &self,
+        headers: &HeaderMap,
+        uri: &Uri,
+        error: &ApiError,
+    ) -> Option<Response> {
+        // After a sign-in the browser states one of these. Without them the cookie would not count, and the reader would be
+        // sent to the sign-in for ever.
+        let counts = matches!(sent_by(headers), Some("same-origin" | "none"));
+        if !self.signs_in() || !counts || error.status() != StatusCode::UNAUTHORIZED {
+            return None;
+        }
+        let back = uri.path_and_query().map_or("/", |path| path.as_str());
+        let query: String = form_urlencoded::byte_serialize(back.as_bytes()).collect();
+        Some(Redirect::to(&format!("{SIGN_IN}?return={query}")).into_response())
+    }
+
     /// Whether every request is the operator's.
     fn requires_no_token(&self) -> bool {
         self.access.token.is_none() && self.access.is_local(self.bound)
@@ -193,11 +321,8 @@ impl AccessControl {
         headers: &HeaderMap,
         role: Role,
     ) -> ApiResult<Identity> {
-        let sent_by = headers
-            .get("sec-fetch-site")
-            .and_then(|site| site.to_str().ok());
         let accepts_cookie =
-            has_own_origin(headers) || matches!(sent_by, Some("same-origin" | "none"));
+            has_own_origin(headers) || matches!(sent_by(headers), Some("same-origin" | "none"));
         self.check(headers, role, accepts_cookie).await
     }
 
@@ -212,14 +337,26 @@ impl AccessControl {
         }
         let secret = bearer(headers);
         let cookies = match accepts_cookie {
-            true => self.cookies(headers),
+            true => cookies(headers, &self.cookie_name()),
             false => Vec::new(),
         };
-        let presented = self.identify(secret.map(str::to_owned), cookies).await?;
+        let mut presented = self.identify(secret.map(str::to_owned), cookies).await?;
+        if let (None, Some(oidc), Some(secret)) = (&presented, &self.access.oidc, secret)
+            && let Some(user) = oidc.bearer(secret).await
+        {
+            presented = Some(PresentedToken {
+                identity: user?.into(),
+                is_expired: false,
+            });
+        }
         // As for cookies: the proxy adds the header to the requests of every page in its user's browser.
         let user = match &self.access.proxy {
             Some(proxy) if accepts_cookie => proxy.user(headers),
             _ => None,
+        };
+        let user = match user {
+            None if accepts_cookie => self.session(headers).map(Identity::from),
+            user => user,
         };
         let presented = match (presented, user) {
             (Some(token), _) if !token.is_expired => Some(token),
@@ -249,6 +386,14 @@ impl AccessControl {
                 "Use a token with that role. The operator of this server creates it with `hipward token add`.",
             )),
             Some(token) => Ok(token.identity),
+            // A page shows this text. It would ask for a token otherwise.
+            None if self.signs_in() && has_own_origin(headers) => Err(ApiError::new(
+                StatusCode::UNAUTHORIZED,
+                "sign-in-required",
+                "You are not signed in",
+                "This server runs code only for members of its team.",
+                format!("Open {SIGN_IN} on this server, sign in, and send the request again."),
+            )),
             None if self.accepts_tokens().await? => Err(ApiError::new(
                 StatusCode::UNAUTHORIZED,
                 "token-required",
@@ -271,6 +416,7 @@ impl AccessControl {
     async fn accepts_tokens(&self) -> ApiResult<bool> {
         Ok(self.access.token.is_some()
             || self.access.proxy.is_some()
+            || self.signs_in()
             || !self.store.with(|store| store.tokens()).await?.is_empty())
     }
 
@@ -329,21 +475,8 @@ impl AccessControl {
         matches!(found, Ok(Some(token)) if !token.is_expired)
     }
 
-    /// The values of this server's cookie in a request.
-    fn cookies(&self, headers: &HeaderMap) -> Vec<String> {
-        let name = format!("{}=", self.cookie_name());
-        headers
-            .get_all(header::COOKIE)
-            .iter()
-            .filter_map(|cookies| cookies.to_str().ok())
-            .flat_map(|cookies| cookies.split(';'))
-            .filter_map(|cookie| cookie.trim().strip_prefix(&name).map(str::to_owned))
-            .take(MAX_COOKIES)
-            .collect()
-    }
-
     /// The name of the cookie. It contains the port, because browsers share cookies between ports.
-    fn cookie_name(&self) -> String {
+    pub(super) fn cookie_name(&self) -> String {
         format!("hipward-{}", self.bound.port())
     }
 
@@ -418,8 +551,21 @@ impl AccessControl {
     }
 }
 
+/// The values of a cookie in a request.
+pub(super) fn cookies(headers: &HeaderMap, name: &str) -> Vec<String> {
+    let name = format!("{name}=");
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|cookies| cookies.to_str().ok())
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|cookie| cookie.trim().strip_prefix(&name).map(str::to_owned))
+        .take(MAX_COOKIES)
+        .collect()
+}
+
 /// Whether a page of this server sent the request: the `Origin` is `Host` with a scheme.
-fn has_own_origin(headers: &HeaderMap) -> bool {
+pub(super) fn has_own_origin(headers: &HeaderMap) -> bool {
     let value = |name| {
         headers
             .get(name)
@@ -432,6 +578,11 @@ fn has_own_origin(headers: &HeaderMap) -> bool {
                 .or_else(|| origin.strip_prefix("https://"))
         })
         .is_some_and(|authority| Some(authority) == value(header::HOST))
+}
+
+/// Which page caused a request, as the browser states it.
+fn sent_by(headers: &HeaderMap) -> Option<&str> {
+    headers.get("sec-fetch-site")?.to_str().ok()
 }
 
 /// The token in the `Authorization` header.

@@ -25,6 +25,7 @@ mod problem;
 mod proxy_auth;
 mod report;
 mod rules;
+mod sign_in;
 
 pub(crate) use access_control::{AccessConfig, AccessControl, Peer};
 pub(crate) use metrics::RequestMetrics;
@@ -153,6 +154,10 @@ fn routes() -> OpenApiRouter<App> {
 pub(crate) fn router(app: App) -> Router {
     let (router, _) = routes().split_for_parts();
     let cors = cross_origin(app.access.origins());
+    let router = match app.access.signs_in() {
+        true => router.merge(sign_in::routes()),
+        false => router,
+    };
     let router = router
         .route("/assets/{name}", get(assets::get))
         .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))

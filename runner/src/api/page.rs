@@ -39,7 +39,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
         return match job.split_once('/') {
             None if job.is_empty() => jobs_page(&app, request.headers(), request.uri()).await,
             Some(("history", "")) => history_page(&app, request.headers(), request.uri()).await,
-            Some(("approvals", "")) => approvals_page(&app, request.headers()).await,
+            Some(("approvals", "")) => approvals_page(&app, request.headers(), request.uri()).await,
             Some(("compare", "")) => compare_page(&app, request.uri()).await,
             Some((id, "")) => job_page(&app, id.to_owned()).await,
             None if !job.is_empty() => {
@@ -49,7 +49,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
         };
     }
     match path {
-        "/fleet/" => return fleet_page(&app, request.headers()).await,
+        "/fleet/" => return fleet_page(&app, request.headers(), request.uri()).await,
         "/fleet" => return Redirect::permanent("/fleet/").into_response(),
         _ => {}
     }
@@ -191,7 +191,10 @@ async fn jobs_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
             Ok(jobs) => Some(jobs),
             Err(error) => return ApiError::from(error).into_response(),
         },
-        Err(_) => None,
+        Err(error) => match app.access.sign_in_first(headers, uri, &error) {
+            Some(redirect) => return redirect,
+            None => None,
+        },
     };
     render(app, |pages| pages.jobs(jobs)).await
 }
@@ -204,31 +207,40 @@ async fn history_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
             Ok(history) => Some(history),
             Err(error) => return ApiError::from(error).into_response(),
         },
-        Err(_) => None,
+        Err(error) => match app.access.sign_in_first(headers, uri, &error) {
+            Some(redirect) => return redirect,
+            None => None,
+        },
     };
     render(app, |pages| pages.history(history)).await
 }
 
 /// The hosts, for requests that may see the jobs of others.
-async fn fleet_page(app: &App, headers: &HeaderMap) -> Response {
+async fn fleet_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
     let found = match app.access.authorize_reader(headers, Role::Read).await {
         Ok(_) => match fleet::fleet(app).await {
             Ok(found) => Some(found),
             Err(error) => return ApiError::from(error).into_response(),
         },
-        Err(_) => None,
+        Err(error) => match app.access.sign_in_first(headers, uri, &error) {
+            Some(redirect) => return redirect,
+            None => None,
+        },
     };
     render(app, |pages| pages.fleet(found)).await
 }
 
 /// The jobs that wait for approval. Only operators see them.
-async fn approvals_page(app: &App, headers: &HeaderMap) -> Response {
+async fn approvals_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
     let pending = match app.access.authorize_reader(headers, Role::Operate).await {
         Ok(_) => match approvals::pending(app).await {
             Ok(pending) => Some(pending),
             Err(error) => return ApiError::from(error).into_response(),
         },
-        Err(_) => None,
+        Err(error) => match app.access.sign_in_first(headers, uri, &error) {
+            Some(redirect) => return redirect,
+            None => None,
+        },
     };
     render(app, |pages| pages.approvals(pending)).await
 }

@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod fleet;
 pub(crate) mod host;
 pub(crate) mod lsp;
+mod oidc_args;
 mod public_args;
 pub(crate) mod rules;
 pub(crate) mod run_kernel;

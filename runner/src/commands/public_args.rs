@@ -17,6 +17,13 @@ pub(super) struct PublicArgs {
     feedback_url: Option<String>,
 }
 
+impl PublicArgs {
+    /// The public origin, if it was named.
+    pub(super) fn origin(&self) -> Option<&str> {
+        self.public_origin.as_deref()
+    }
+}
+
 impl From<PublicArgs> for PublicSite {
     fn from(args: PublicArgs) -> Self {
         PublicSite {

@@ -4,6 +4,7 @@ use super::{
     data::DataArgs,
     database::DatabaseArgs,
     host::{HostArgs, LabelArgs, Senders, age, bytes, seconds},
+    oidc_args::OidcArgs,
     public_args::PublicArgs,
     service,
     token_args::TokenArgs,
@@ -55,6 +56,8 @@ pub(crate) struct Args {
     /// User of the proxy who is an operator
     #[arg(long, value_name = "USER", requires = "auth_header")]
     auth_operator: Vec<String>,
+    #[command(flatten)]
+    oidc: OidcArgs,
     /// Also answer requests for this host name, which a proxy forwards
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
@@ -140,6 +143,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             proxies: args.trusted_proxy,
             operators: args.auth_operator,
         }),
+        oidc: args.oidc.read(args.public.origin(), args.bind)?,
     };
     let senders = if random.is_some() && access.is_local(args.bind) {
         Senders::Operator
@@ -202,7 +206,15 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         );
     }
     let (listener, bound) = listen(args.bind).await?;
-    if !access.is_local(bound) && access.token.is_none() && access.proxy.is_none() {
+    if let Some(oidc) = access.oidc.clone() {
+        tokio::spawn(async move {
+            if let Err(error) = oidc.check().await {
+                tracing::warn!("nobody can sign in yet: {error}");
+            }
+        });
+    }
+    let authenticates = access.token.is_some() || access.proxy.is_some() || access.oidc.is_some();
+    if !access.is_local(bound) && !authenticates {
         tracing::warn!(
             "this server can be reached from a network and has no token, so it runs no code; \
              start it without --no-token to run code for requests with the token"

@@ -4,6 +4,7 @@
 use super::{
     deliveries,
     error::{Result, StoreError},
+    long_queue::{LongQueue, Place},
     sql::{Sql, values},
     turns, usage,
 };
@@ -35,6 +36,8 @@ pub(super) struct Log {
     pub(super) waited: Vec<f64>,
     /// The addresses that are notified when a job ends.
     pub(super) webhooks: Option<Arc<[String]>>,
+    /// What is known about the length of the queue.
+    pub(super) long_queue: Arc<LongQueue>,
 }
 
 /// A change of a job's log.
@@ -57,7 +60,8 @@ impl Log {
         let state = state_after(body)
             .map(|state| stored_name(&state))
             .transpose()?;
-        if state.is_some() && !matches!(body, EventBody::Leased { .. }) {
+        // Before its first attempt a job has used no device.
+        if attempt > 0 && state.is_some() && !matches!(body, EventBody::Leased { .. }) {
             usage::end_lease(tx, job)?;
         }
         let now = now();
@@ -115,22 +119,24 @@ impl Log {
         Ok(())
     }
 
-    /// Queues a job, for the first time or again.
+    /// Queues a job, for the first time or again. Returns its position.
     pub(super) fn queue(
         &mut self,
         tx: &dyn Sql,
         job: &str,
         attempt: u32,
         reason: Option<&str>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         if attempt == 0 {
             turns::take(tx, job)?;
         }
+        let position = position(tx, job, Some(&self.long_queue))?;
         let queued = EventBody::Queued {
-            position: position(tx, job)?,
+            position,
             reason: reason.map(str::to_owned),
         };
-        self.add(tx, job, attempt, &queued)
+        self.add(tx, job, attempt, &queued)?;
+        Ok(position)
     }
 
     /// Handles a job whose server ended, or which was lost. Returns true if the job is queued again, and false if it fails because
@@ -163,26 +169,37 @@ impl Log {
     }
 }
 
-/// The number of queued jobs ahead of a job, counted up to [`COUNTED`]. Only jobs that may run on the same device count.
-pub(super) fn position(tx: &dyn Sql, job: &str) -> Result<usize> {
-    let place = tx.first(
+/// The number of queued jobs ahead of a job, counted up to [`COUNTED`]. Only jobs that may run on the same device count. With
+/// `long_queue`, the count of another job may be used.
+pub(super) fn position(tx: &dyn Sql, job: &str, long_queue: Option<&LongQueue>) -> Result<usize> {
+    let found = tx.first(
         "select rank, turn, number, device from jobs where id = ?1",
         values![job],
     )?;
-    let Some(place) = place else {
+    let Some(found) = found else {
         return Ok(0);
     };
-    let (rank, turn, number): (i64, i64, i64) = (place.get(0)?, place.get(1)?, place.get(2)?);
-    let device: Option<String> = place.get(3)?;
-    // In the order of the index, so that the count ends at the limit.
-    tx.one(
-        "select count(*) from (
-             select 1 from jobs where state = 'queued' and (rank, turn, number) < (?1, ?2, ?3)
-                 and (device is null or cast(?4 as text) is null or device = ?4)
-             order by rank, turn, number limit ?5
-         ) ahead",
-        values![rank, turn, number, device, COUNTED],
-    )
+    let place = Place {
+        rank: found.get(0)?,
+        turn: found.get(1)?,
+        number: found.get(2)?,
+    };
+    let device: Option<String> = found.get(3)?;
+    let count = || {
+        // In the order of the index, so that the count ends at the limit.
+        tx.one(
+            "select count(*) from (
+                 select 1 from jobs where state = 'queued' and (rank, turn, number) < (?1, ?2, ?3)
+                     and (device is null or cast(?4 as text) is null or device = ?4)
+                 order by rank, turn, number limit ?5
+             ) ahead",
+            values![place.rank, place.turn, place.number, &device, COUNTED],
+        )
+    };
+    match long_queue {
+        Some(long_queue) if device.is_none() => long_queue.ahead(place, count),
+        _ => count(),
+    }
 }
 
 /// The new state of a job after an event, if the event changes it.

@@ -9,6 +9,7 @@ mod hosts;
 mod leases;
 mod listing;
 mod log;
+mod long_queue;
 mod postgres;
 mod queries;
 mod removal;
@@ -37,7 +38,8 @@ use self::{
     error::Result,
     hosts::ParsedReports,
     log::{Log, now},
-    queries::{parse_name, running_jobs, summary},
+    long_queue::LongQueue,
+    queries::{parse_name, running_jobs, summary_at},
     signals::Signals,
     sql::{Database, Sql, Value, values},
     waiting_count::WaitingCount,
@@ -80,6 +82,8 @@ struct Inner {
     running_limit: OnceLock<usize>,
     /// The numbers of waiting jobs, where the limit is high.
     waiting: WaitingCount,
+    /// What is known about the length of the queue.
+    long_queue: Arc<LongQueue>,
     /// The time for which a lease is valid after its renewal, if it is not [`LEASE_TIME`].
     lease_time: OnceLock<Duration>,
 }
@@ -191,6 +195,7 @@ impl Store {
             running_limit: OnceLock::new(),
             lease_time: OnceLock::new(),
             waiting: WaitingCount::default(),
+            long_queue: Arc::default(),
         }))
     }
 
@@ -239,7 +244,7 @@ impl Store {
             };
             let state = log::stored_name(&state)?;
             let waiting = if limits.total > log::COUNTED {
-                self.0.waiting.about(tx, &state)?
+                self.0.waiting.about(tx, &state, limits.total)?
             } else {
                 tx.one(
                     "select count(*) from (select 1 from jobs where state = ?1 limit ?2) waiting",
@@ -292,13 +297,14 @@ impl Store {
                     label_pattern(&job.require.labels)
                 ],
             )?;
-            if waits {
+            let position = if waits {
                 log.add(tx, &id, 0, &EventBody::AwaitingApproval)?;
+                None
             } else {
-                log.queue(tx, &id, 0, None)?;
-            }
+                Some(log.queue(tx, &id, 0, None)?)
+            };
             // In the same transaction, before a device can lease the job: the returned summary never is `running`.
-            summary(tx, &id)?.ok_or(StoreError::Fenced)
+            summary_at(tx, &id, position)?.ok_or(StoreError::Fenced)
         })
     }
 
@@ -457,6 +463,7 @@ impl Store {
         self.change(|tx, log| {
             current(tx, lease)?;
             log.queue(tx, &lease.job, lease.attempt, Some(reason))
+                .map(drop)
         })
     }
 
@@ -538,15 +545,16 @@ impl Store {
         let (mut act, mut value) = (Some(act), None);
         let mut log = Log {
             webhooks: self.0.webhooks.get().cloned(),
+            long_queue: self.0.long_queue.clone(),
             ..Log::default()
         };
         self.0.database.write(&mut |tx| {
             if let Some(act) = act.take() {
                 value = Some(act(tx, &mut log)?);
-                self.0.database.announce(tx, &log)?;
             }
             Ok(())
         })?;
+        self.0.database.announce(&log);
         if !log.failures.is_empty() || !log.waited.is_empty() {
             let mut counters = lock(&self.0.counters);
             for code in &log.failures {

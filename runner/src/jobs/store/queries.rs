@@ -132,6 +132,15 @@ pub(super) fn event(row: &Row) -> Result<Event> {
 
 /// A job without its events.
 pub(super) fn summary(tx: &dyn Sql, id: &str) -> Result<Option<JobSummary>> {
+    summary_at(tx, id, None)
+}
+
+/// The same, with the job's position in the queue if it is known.
+pub(super) fn summary_at(
+    tx: &dyn Sql,
+    id: &str,
+    position: Option<usize>,
+) -> Result<Option<JobSummary>> {
     let found = tx.first(
         "select id, title, attempt, created_at, code_sha256, last_seq, state, variants,
             case state when 'failed' then (select body from events where job = id and seq = last_seq) end, labels
@@ -153,7 +162,10 @@ pub(super) fn summary(tx: &dyn Sql, id: &str) -> Result<Option<JobSummary>> {
         code_sha256: row.get(4)?,
         last_seq: row.get(5)?,
         position: match state {
-            JobState::Queued => Some(log::position(tx, id)?),
+            JobState::Queued => match position {
+                Some(position) => Some(position),
+                None => Some(log::position(tx, id, None)?),
+            },
             _ => None,
         },
         failure: failure(&row)?,

@@ -15,10 +15,8 @@ pub(super) trait Database: Debug + Send + Sync {
     /// Runs one transaction that writes. It is rolled back if `act` fails.
     fn write(&self, act: &mut dyn FnMut(&dyn Sql) -> Result<()>) -> Result<()>;
 
-    /// Sends the changes of a transaction to the other servers that use this database, with its commit.
-    fn announce(&self, _tx: &dyn Sql, _log: &Log) -> Result<()> {
-        Ok(())
-    }
+    /// Sends the changes of a transaction that was committed to the other servers that use this database.
+    fn announce(&self, _log: &Log) {}
 
     /// Whether other servers can use the database at the same time.
     fn is_shared(&self) -> bool;

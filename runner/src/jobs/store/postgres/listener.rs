@@ -1,10 +1,7 @@
 //! Receives the changes of other servers with `LISTEN`, and reports them to those in this process who wait for them. While the
 //! connection is lost, and for poolers that drop notifications, everybody checks the database at intervals.
 
-use crate::jobs::store::{
-    log::{Change, Log},
-    signals::Signals,
-};
+use crate::jobs::store::signals::Signals;
 use std::{future::poll_fn, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc,
@@ -25,13 +22,13 @@ const EVERYTHING: &str = "*";
 const QUEUE: &str = "queue";
 
 /// The text of a notification: the server that sends it, and what has changed.
-pub(super) fn payload(server: &str, log: &Log, limit: usize) -> String {
+pub(super) fn payload(server: &str, queue: bool, jobs: &[String], limit: usize) -> String {
     let mut payload = server.to_owned();
-    if log.queue_changed {
+    if queue {
         payload.push(' ');
         payload.push_str(QUEUE);
     }
-    for Change { job, .. } in &log.changes {
+    for job in jobs {
         payload.push(' ');
         payload.push_str(job);
     }

@@ -2,16 +2,18 @@
 //! embedded database, and `NOTIFY` sends each server the changes of the others.
 
 mod listener;
+mod notifier;
 mod schema;
 mod tls;
 mod values;
 
+use self::notifier::{Notifier, notifier};
 use super::{
     Store,
     error::{Result, StoreError},
     log::Log,
     signals::Signals,
-    sql::{Database, Dialect, Row, Sql, Value, values},
+    sql::{Database, Dialect, Row, Sql, Value},
 };
 use crate::jobs::random_id;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Transaction};
@@ -28,8 +30,6 @@ const CONNECTIONS: usize = 8;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time within which the database must answer a statement.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(20);
-/// The longest text that `NOTIFY` can send is 7,999 bytes.
-const MAX_PAYLOAD: usize = 7900;
 
 static DIALECT: Dialect = Dialect {
     // Not `now()`, which is the time at which the transaction began.
@@ -43,8 +43,8 @@ static DIALECT: Dialect = Dialect {
 #[derive(Debug)]
 pub(super) struct Postgres {
     pool: Pool,
-    /// Distinguishes the notifications of this server from those of others.
-    server: String,
+    /// Sends the changes to the other servers.
+    notifier: Notifier,
     /// Runs the connections. None once this value is being dropped.
     runtime: Option<Runtime>,
 }
@@ -87,14 +87,16 @@ impl Store {
             .map_err(|error| StoreError::disconnected(&error))?;
         let signals = Arc::<Signals>::default();
         let server = random_id::random_id()?;
-        let listening = listener::listen(config, tls, server.clone(), signals.clone());
+        let (notifier, notifying) = notifier(config.clone(), tls.clone(), server.clone());
+        let listening = listener::listen(config, tls, server, signals.clone());
         let database = Postgres {
             pool,
-            server,
+            notifier,
             runtime: Some(runtime),
         };
         database.write(&mut schema::migrate)?;
         database.handle()?.spawn(listening);
+        database.handle()?.spawn(notifying);
         Ok(Store::on(Box::new(database), signals))
     }
 }
@@ -150,13 +152,8 @@ impl Database for Postgres {
         self.transaction(IsolationLevel::ReadCommitted, false, act)
     }
 
-    fn announce(&self, tx: &dyn Sql, log: &Log) -> Result<()> {
-        if log.changes.is_empty() && !log.queue_changed {
-            return Ok(());
-        }
-        let payload = listener::payload(&self.server, log, MAX_PAYLOAD);
-        let notify = format!("select pg_notify('{}', ?1)", listener::CHANNEL);
-        tx.execute(&notify, values![payload]).map(drop)
+    fn announce(&self, log: &Log) {
+        self.notifier.committed(log);
     }
 
     fn is_shared(&self) -> bool {

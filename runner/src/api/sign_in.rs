@@ -1,0 +1,179 @@
+//! The pages of the sign-in: `/sign-in`, the address to which the provider sends the browser back, and `/sign-out`.
+
+use super::{
+    App,
+    access_control::{SIGN_IN, cookies, has_own_origin},
+    problem::ApiError,
+};
+use crate::oidc::{Callback, SESSION_TIME};
+use axum::{
+    Router,
+    extract::{Query, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{Html, IntoResponse, Redirect, Response},
+    routing::get,
+};
+use serde::Deserialize;
+
+const CALLBACK: &str = "/sign-in/callback";
+const SIGN_OUT: &str = "/sign-out";
+/// The cookie of a sign-in that has begun.
+const ATTEMPT: &str = "sign-in";
+/// The cookie of a user who is signed in.
+const SESSION: &str = "session";
+
+/// The routes of a server with an identity provider. They are for browsers, so they are not in the OpenAPI document.
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route(SIGN_IN, get(begin))
+        .route(CALLBACK, get(finish))
+        .route(SIGN_OUT, get(ask_sign_out).post(sign_out))
+}
+
+#[derive(Deserialize)]
+struct Begin {
+    /// The path to show afterwards.
+    #[serde(rename = "return", default)]
+    back: String,
+}
+
+/// `GET /sign-in?return=…`: sends the browser to the provider.
+async fn begin(State(app): State<App>, headers: HeaderMap, Query(query): Query<Begin>) -> Response {
+    let Some(oidc) = app.access.oidc() else {
+        return super::page::not_found(&app);
+    };
+    let origin = app.access.origin();
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    // The provider sends the browser back to the origin, so the cookie must be set there.
+    if !host.is_some_and(|host| origin.split_once("://").is_some_and(|(_, own)| own == host)) {
+        let origin = html_escape::encode_double_quoted_attribute(&origin);
+        let link =
+            format!("<p>Sign in at <a href=\"{origin}{SIGN_IN}\">{origin}{SIGN_IN}</a>.</p>");
+        return page("This is not the address for signing in", &link, "");
+    }
+    match oidc.begin(format!("{origin}{CALLBACK}"), &query.back).await {
+        Ok((url, cookie)) => {
+            let mut response = Redirect::to(&url).into_response();
+            set_cookie(&app, &mut response, ATTEMPT, &cookie, 600);
+            no_store(response)
+        }
+        Err(error) => failed(error.into()),
+    }
+}
+
+/// The provider's answer. A page leads on, not a redirect: browsers would state that the provider has caused the next request,
+/// which then could not use the cookie.
+async fn finish(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Query(callback): Query<Callback>,
+) -> Response {
+    let Some(oidc) = app.access.oidc() else {
+        return super::page::not_found(&app);
+    };
+    let cookie = cookies(&headers, &app.access.sign_in_cookie(ATTEMPT)).pop();
+    let redirect = format!("{}{CALLBACK}", app.access.origin());
+    let mut response = match oidc.finish(redirect, callback, cookie).await {
+        Ok((user, session, back)) => {
+            let back = html_escape::encode_double_quoted_attribute(&back);
+            let name = html_escape::encode_text(&user.name);
+            let text = format!(
+                "<p>You are {name}, with the role <code>{}</code>. <a href=\"{back}\">Continue</a></p>",
+                user.role.name()
+            );
+            let forward = format!("<meta http-equiv=\"refresh\" content=\"0; url={back}\">");
+            let mut response = page("Signed in", &text, &forward);
+            let age = SESSION_TIME.as_secs();
+            set_cookie(&app, &mut response, SESSION, &session, age);
+            response
+        }
+        Err(error) => failed(error.into()),
+    };
+    set_cookie(&app, &mut response, ATTEMPT, "", 0);
+    response
+}
+
+/// `GET /sign-out`: a page with a button, because other sites can link to this address.
+async fn ask_sign_out(State(app): State<App>, headers: HeaderMap) -> Response {
+    match app.access.session(&headers) {
+        Some(user) => {
+            let name = html_escape::encode_text(&user.name);
+            let form = format!(
+                "<p>You are {name}, with the role <code>{}</code>.</p>\
+                 <form method=\"post\" action=\"{SIGN_OUT}\"><button>Sign out</button></form>",
+                user.role.name()
+            );
+            page("Sign out", &form, "")
+        }
+        None => page(
+            "You are not signed in",
+            &format!("<p><a href=\"{SIGN_IN}\">Sign in</a></p>"),
+            "",
+        ),
+    }
+}
+
+/// `POST /sign-out`: forgets the session, and the token if the browser has one.
+async fn sign_out(State(app): State<App>, headers: HeaderMap) -> Response {
+    if !has_own_origin(&headers) {
+        return failed(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "foreign-origin",
+            "Foreign origin",
+            "The request does not come from a page of this server.",
+            format!("Open {SIGN_OUT} on this server."),
+        ));
+    }
+    let text = format!(
+        "<p>You may still be signed in at the identity provider. <a href=\"{SIGN_IN}\">Sign in again</a></p>"
+    );
+    let mut response = page("Signed out", &text, "");
+    set_cookie(&app, &mut response, SESSION, "", 0);
+    let token = format!(
+        "{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0",
+        app.access.cookie_name()
+    );
+    if let Ok(token) = HeaderValue::try_from(token) {
+        response.headers_mut().append(header::SET_COOKIE, token);
+    }
+    response
+}
+
+/// Adds a cookie. SameSite=Lax, because the provider's page sends the browser here.
+fn set_cookie(app: &App, response: &mut Response, purpose: &str, value: &str, max_age: u64) {
+    let name = app.access.sign_in_cookie(purpose);
+    let secure = match app.access.origin().starts_with("https://") {
+        true => "; Secure",
+        false => "",
+    };
+    let cookie =
+        format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age}{secure}");
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+}
+
+fn failed(error: ApiError) -> Response {
+    no_store(error.into_page())
+}
+
+/// A page without scripts.
+fn page(title: &str, body: &str, head: &str) -> Response {
+    let html = format!(
+        "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>{head}\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><h1>{title}</h1>{body}</html>"
+    );
+    no_store(Html(html).into_response())
+}
+
+fn no_store(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; form-action 'self'; frame-ancestors 'none'"),
+    );
+    response
+}
