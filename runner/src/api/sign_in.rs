@@ -47,7 +47,8 @@ async fn begin(State(app): State<App>, headers: HeaderMap, Query(query): Query<B
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
     // The provider sends the browser back to the origin, so the cookie must be set there.
-    if !host.is_some_and(|host| origin.split_once("://").is_some_and(|(_, own)| own == host)) {
+    let own_host = origin.split_once("://").map(|(_, host)| host);
+    if host != own_host {
         let origin = html_escape::encode_double_quoted_attribute(&origin);
         let link =
             format!("<p>Sign in at <a href=\"{origin}{SIGN_IN}\">{origin}{SIGN_IN}</a>.</p>");

@@ -23,13 +23,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{fmt, sync::Arc, time::Duration};
 use subtle::ConstantTimeEq;
-use tokio::task::spawn_blocking;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 use url::Url;
 
 /// Time within which a user must sign in at the provider.
 const SIGN_IN_TIME: Duration = Duration::from_mins(10);
 /// Time for which a session is valid. A role that the provider takes away counts until then.
 pub(crate) const SESSION_TIME: Duration = Duration::from_hours(8);
+
+/// Maximum number of requests of each kind that may wait for the provider at the same time. Others wait without a thread, so that a
+/// slow provider does not take the threads of the store.
+const PARALLEL: usize = 16;
 
 /// The options of the operator.
 pub(crate) struct OidcSettings {
@@ -57,6 +61,8 @@ struct Inner {
     settings: OidcSettings,
     provider: Provider,
     seal: Seal,
+    sign_ins: Semaphore,
+    bearers: Semaphore,
 }
 
 impl fmt::Debug for Oidc {
@@ -117,6 +123,8 @@ impl Oidc {
             settings,
             provider,
             seal,
+            sign_ins: Semaphore::new(PARALLEL),
+            bearers: Semaphore::new(PARALLEL),
         }))
     }
 
@@ -127,8 +135,10 @@ impl Oidc {
 
     /// Checks that the provider answers.
     pub(crate) async fn check(&self) -> Result<(), SignInError> {
-        self.blocking(|inner| inner.provider.metadata().map(drop))
-            .await
+        self.blocking(&self.0.sign_ins, |inner| {
+            inner.provider.metadata().map(drop)
+        })
+        .await
     }
 
     /// Begins a sign-in. Returns the address at the provider and the value of the cookie.
@@ -138,7 +148,7 @@ impl Oidc {
         back: &str,
     ) -> Result<(String, String), SignInError> {
         let back = own_path(back).unwrap_or("/").to_owned();
-        self.blocking(move |inner| {
+        self.blocking(&self.0.sign_ins, move |inner| {
             let attempt = Attempt {
                 state: random()?,
                 nonce: random()?,
@@ -159,8 +169,10 @@ impl Oidc {
         callback: Callback,
         cookie: Option<String>,
     ) -> Result<(User, String, String), SignInError> {
-        self.blocking(move |inner| inner.finish(&redirect, callback, cookie.as_deref()))
-            .await
+        self.blocking(&self.0.sign_ins, move |inner| {
+            inner.finish(&redirect, callback, cookie.as_deref())
+        })
+        .await
     }
 
     /// The user of a session.
@@ -175,9 +187,10 @@ impl Oidc {
             return None;
         }
         let token = token.to_owned();
-        let user = self.blocking(move |inner| {
+        let user = self.blocking(&self.0.bearers, move |inner| {
             let settings = &inner.settings;
-            let audiences = [&settings.audiences[..], &[settings.client_id.clone()]].concat();
+            let client = std::slice::from_ref(&settings.client_id);
+            let audiences = [&settings.audiences[..], client].concat();
             let claims = inner.provider.verify(&token, &audiences)?;
             inner.user(&claims)
         });
@@ -187,8 +200,11 @@ impl Oidc {
     /// Runs a request to the provider on a thread where blocking is allowed.
     async fn blocking<T: Send + 'static>(
         &self,
+        gate: &Semaphore,
         act: impl FnOnce(&Inner) -> Result<T, SignInError> + Send + 'static,
     ) -> Result<T, SignInError> {
+        // Fails only if the semaphore is closed, which it never is.
+        let _permit = gate.acquire().await;
         let inner = self.0.clone();
         let done = spawn_blocking(move || act(&inner)).await;
         done.unwrap_or_else(|error| Err(SignInError::Internal(error.to_string())))

@@ -34,7 +34,7 @@ pub(crate) const SECRET: &str = "a secret of the client";
 type Change = Box<dyn Fn(&mut Value) + Send>;
 
 enum Key {
-    Ec(EcdsaKeyPair),
+    Ec(Box<EcdsaKeyPair>),
     Rsa(Box<RsaKeyPair>),
 }
 
@@ -45,7 +45,7 @@ impl Key {
         let key = key.expect("a key");
         let pair =
             EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key.as_ref(), &random);
-        Key::Ec(pair.expect("a key"))
+        Key::Ec(Box::new(pair.expect("a key")))
     }
 
     fn new_rsa() -> Self {
