@@ -24,10 +24,13 @@ def get_init_inputs():
     return [2]
 "#;
 
-/// Code that writes lines like the harness, with the job's secret.
+/// Code that writes lines like the harness, with the job's secret. `ctypes` reaches a frame without an audit event.
 const LINES: &str = "
-import sys
-frame = sys._getframe()
+import ctypes
+api = ctypes.pythonapi
+api.PyThreadState_Get.restype = ctypes.c_void_p
+api.PyThreadState_GetFrame.restype = ctypes.py_object
+frame = api.PyThreadState_GetFrame(ctypes.c_void_p(api.PyThreadState_Get()))
 while not hasattr(frame.f_locals.get('self'), 'lines'):
     frame = frame.f_back
 lines = frame.f_locals['self'].lines
@@ -193,7 +196,10 @@ fn cases() -> Vec<Case> {
         Case {
             name: "ModelNew turns wrong while it is timed",
             code: model_new(
-                "import sys\n        frame = sys._getframe()\n        \
+                "import ctypes\n        api = ctypes.pythonapi\n        \
+                 api.PyThreadState_Get.restype = ctypes.c_void_p\n        \
+                 api.PyThreadState_GetFrame.restype = ctypes.py_object\n        \
+                 frame = api.PyThreadState_GetFrame(ctypes.c_void_p(api.PyThreadState_Get()))\n        \
                  while frame and frame.f_code.co_name != '_turn':\n            frame = frame.f_back\n        \
                  self.turns = getattr(self, 'turns', 0) + (frame is not None)\n        \
                  return torch.relu(x) * self.width if self.turns < 8 else x[:0].new_zeros(()).expand(64, 64)",
