@@ -79,18 +79,23 @@ fn line(rows: &Table, row: usize) -> AnyView {
     view! {
         <tr>
             <th scope="row">{field("problem").trim_end_matches('_').replace('_', " ")}</th>
-            <td>{field("device")}</td>
+            <td>{short_name(rows.field(row, "device"))}</td>
             <td class="number">{field("seconds")}</td>
             <td>{field("fastest")}</td>
             <td class="number">{factor("over_eager")}</td>
             <td class="number">{factor("over_compile")}</td>
             <td>{field("step")}</td>
             <td class="number">{factor("step_over_compile")}</td>
-            <td>{field("times_ms")}</td>
+            <td class="number">{field("times_ms")}</td>
             <td>{result}</td>
         </tr>
     }
     .into_any()
+}
+
+/// `H100` of `NVIDIA H100 80GB HBM3`.
+fn short_name(device: &str) -> String {
+    device.split(' ').nth(1).unwrap_or(device).to_owned()
 }
 
 /// How many problems a step of Hipward changed, and in how many it was faster than torch.compile.
