@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import argparse
 import csv
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
 from hipward_kernels import ops
-from hipward_kernels.bench.amd_report import PRODUCTS, WAVEFRONT, compiler
+from hipward_kernels.bench.amd_report import PRODUCTS, WAVEFRONT, compiler, write
 from hipward_kernels.emulate import Report, hip_on, triton_on
 
 if TYPE_CHECKING:
@@ -113,14 +113,6 @@ def read(path: Path) -> list[Row]:
             Row(**{name: text if name in texts else float(text) if text else None for name, text in line.items()})  # type: ignore[arg-type]
             for line in csv.DictReader(file)
         ]
-
-
-def write(rows: list[Row], path: Path) -> None:
-    """Writes a table."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def main() -> None:

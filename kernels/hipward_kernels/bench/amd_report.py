@@ -48,7 +48,9 @@ from hipward_kernels.ops.swiglu import triton as swiglu_triton
 from hipward_kernels.quantization import triton as quantization_triton
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from _typeshed import DataclassInstance
 
     from hipward_kernels.compile.listing import Resources
 
@@ -401,10 +403,10 @@ def compiler(tier: str) -> str:
     return f"triton {triton.__version__}" if tier == "triton" else f"clang {clang('gfx950').version}"
 
 
-def write(rows: list[Row], path: Path) -> None:
-    """Writes the report."""
+def write(rows: Sequence[DataclassInstance], path: Path) -> None:
+    """Writes a table; the columns are the fields of its rows."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
+        writer = csv.DictWriter(file, [field.name for field in fields(rows[0])], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
 
