@@ -63,16 +63,17 @@ def _use_ops(graph: fx.GraphModule, inputs: Sequence[Any], *, compiled: bool = F
     small = fused = 0
     constants = Constants(graph, inputs)
     for node in list(graph.graph.nodes):
-        if node.op not in ("call_function", "call_method"):
+        replacement = _match(node, constants)
+        if replacement is None and _rms_norm(node) is None:
             continue
-        if compiled and (_bytes(node) < SMALLEST_COMPILED or _is_fused_with(_readers(node), node)):
-            is_found = any(match(node, constants) is not None for match in _MATCHES)
-            small += is_found and _bytes(node) < SMALLEST_COMPILED
-            fused += is_found and _bytes(node) >= SMALLEST_COMPILED
+        if compiled and _bytes(node) < SMALLEST_COMPILED:
+            small += replacement is not None
+            continue
+        if compiled and _is_fused_with(_readers(node), node):
+            fused += replacement is not None
             continue
         done = _add_rmsnorm(graph.graph, node)
         if done is None:
-            replacement = next(filter(None, (match(node, constants) for match in _MATCHES)), None)
             if replacement is None or _overwritten(replacement.arguments):
                 continue
             if compiled and _is_fused_with(map(_source, replacement.arguments), node):
@@ -88,6 +89,11 @@ def _use_ops(graph: fx.GraphModule, inputs: Sequence[Any], *, compiled: bool = F
     if fused:
         found.left.append(f"calls that the compiler fuses with the operation before or after are left to it ({fused})")
     return found
+
+
+def _match(node: fx.Node, constants: Constants) -> _Replacement | None:
+    """The op that replaces a node."""
+    return next(filter(None, (match(node, constants) for match in _MATCHES)), None)
 
 
 _VIEWS = frozenset(
