@@ -80,9 +80,9 @@ def _hook(found: list[str]) -> Callable[[str, tuple[Any, ...]], None]:
     """The audit hook."""
     refused, current, decode = SearchRefusedError, sys._getframe, os.fsdecode  # noqa: SLF001
     searches, frames, attributes, code = SEARCHES, FRAMES, FRAME_ATTRIBUTES, CODE
-    pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), _judges()
+    pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), _predicates()
 
-    def deed(event: str, arguments: tuple[Any, ...], frame: FrameType) -> str | None:
+    def refusal(event: str, arguments: tuple[Any, ...], frame: FrameType) -> str | None:
         if event in searches:
             # PyTorch makes these calls itself.
             return None if frame.f_code.co_filename.startswith(pytorch) else f"called {event}"
@@ -105,14 +105,14 @@ def _hook(found: list[str]) -> Callable[[str, tuple[Any, ...]], None]:
         looking.add(thread())
         frame = current(1)
         looking.discard(thread())
-        if does := deed(event, arguments, frame):
-            found.append(does)
-            raise refused(f"The snippet {does}. A benchmark may not do that.")
+        if reason := refusal(event, arguments, frame):
+            found.append(reason)
+            raise refused(f"The snippet {reason}. A benchmark may not do that.")
 
     return hook
 
 
-def _judges() -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
+def _predicates() -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
     """Whether a file is installed, and whether a frame is a snippet's.
 
     A frame of a function that hands frames to its caller is the caller's.
