@@ -17,6 +17,7 @@ mod oidc;
 mod procfs;
 mod python;
 mod rule_pages;
+mod secret_file;
 mod server;
 mod shutdown;
 mod statistics;

@@ -7,6 +7,7 @@
 use crate::{
     http_client,
     jobs::{Delivery, Store, StoreError},
+    secret_file,
     shutdown::Shutdown,
 };
 use data_encoding::HEXLOWER;
@@ -14,7 +15,7 @@ use hipward_protocol::{ListedJob, Verdict};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
 use sha2::Sha256;
-use std::{fs, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 use tokio::{
     task::spawn_blocking,
     time::{sleep, timeout},
@@ -28,8 +29,6 @@ const PARALLEL: usize = 4;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Interval at which due deliveries are looked up, besides each change of a job's state.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// Minimum length of the secret, bytes.
-const MIN_SECRET: usize = 16;
 
 /// The secret and the client of a server's webhooks.
 #[derive(Clone)]
@@ -41,15 +40,11 @@ pub(crate) struct Webhooks {
 impl Webhooks {
     /// Webhooks with the secret in a file.
     pub(crate) fn with_secret_file(file: &Path) -> Result<Self, String> {
-        let name = file.display();
-        let text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
-        let secret = text.trim_end_matches(['\r', '\n']).as_bytes().to_vec();
-        if secret.len() < MIN_SECRET {
-            return Err(format!(
-                "the secret in {name} is too short; write at least {MIN_SECRET} characters into it, for example with \
-                 `openssl rand -hex 32`"
-            ));
-        }
+        let advice = format!(
+            "write at least {} characters into it, for example with `openssl rand -hex 32`",
+            secret_file::MIN_LENGTH
+        );
+        let secret = secret_file::read(file, &advice)?.into_bytes();
         // A redirect would lead to an address that the operator has not named.
         let settings = http_client::settings()
             .timeout_global(Some(ANSWER_TIMEOUT))
@@ -206,6 +201,7 @@ fn body(store: &Store, id: &str) -> Result<Option<String>, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn signature_is_the_hmac_of_the_body() {

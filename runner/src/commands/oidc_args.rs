@@ -2,12 +2,10 @@
 
 use crate::{
     oidc::{self, Oidc, OidcSettings, RoleRule},
+    secret_file,
     web::addresses,
 };
-use std::{fs, net::SocketAddr, path::PathBuf};
-
-/// Minimum length of the client secret, bytes. Sessions are signed with it.
-const MIN_SECRET: usize = 16;
+use std::{net::SocketAddr, path::PathBuf};
 
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct OidcArgs {
@@ -53,14 +51,11 @@ impl OidcArgs {
             );
         }
         let origin = origin.map(addresses::origin).transpose()?;
-        let name = file.display();
-        let text = fs::read_to_string(&file).map_err(|error| format!("{name}: {error}"))?;
-        let client_secret = text.trim_end_matches(['\r', '\n']).to_owned();
-        if client_secret.len() < MIN_SECRET {
-            return Err(format!(
-                "the secret in {name} is too short; it must have at least {MIN_SECRET} characters, because sessions are signed with it"
-            ));
-        }
+        let advice = format!(
+            "it must have at least {} characters, because sessions are signed with it",
+            secret_file::MIN_LENGTH
+        );
+        let client_secret = secret_file::read(&file, &advice)?;
         Ok(Some(Oidc::new(OidcSettings {
             issuer,
             client_id,
