@@ -1,6 +1,6 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
-use super::{App, approvals, fleet, hosts, jobs, problem::ApiError, report};
+use super::{App, approvals, fleet, hosts, identity::Identity, jobs, problem::ApiError, report};
 use crate::{
     jobs::Role,
     web::{
@@ -185,64 +185,64 @@ async fn search_file(
 
 /// The list of jobs. Those of others are in it only for requests that may see them.
 async fn jobs_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
-    let reader = app.access.authorize_reader(headers, Role::Read);
-    let jobs = match reader.await {
-        Ok(identity) => match jobs::for_page(app, &identity, uri).await {
-            Ok(jobs) => Some(jobs),
-            Err(error) => return ApiError::from(error).into_response(),
-        },
-        Err(error) => match app.access.sign_in_first(headers, uri, &error) {
-            Some(redirect) => return redirect,
-            None => None,
-        },
-    };
-    render(app, |pages| pages.jobs(jobs)).await
+    let load = |identity| async move { jobs::for_page(app, &identity, uri).await };
+    match for_role(app, headers, uri, Role::Read, load).await {
+        Ok(jobs) => render(app, |pages| pages.jobs(jobs)).await,
+        Err(instead) => instead,
+    }
 }
 
 /// The results of one program over time. Only requests that may see the jobs of others get them.
 async fn history_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
-    let reader = app.access.authorize_reader(headers, Role::Read);
-    let history = match reader.await {
-        Ok(_) => match jobs::history(app, uri).await {
-            Ok(history) => Some(history),
-            Err(error) => return ApiError::from(error).into_response(),
-        },
-        Err(error) => match app.access.sign_in_first(headers, uri, &error) {
-            Some(redirect) => return redirect,
-            None => None,
-        },
-    };
-    render(app, |pages| pages.history(history)).await
+    match for_role(app, headers, uri, Role::Read, |_| jobs::history(app, uri)).await {
+        Ok(history) => render(app, |pages| pages.history(history)).await,
+        Err(instead) => instead,
+    }
 }
 
 /// The hosts, for requests that may see the jobs of others.
 async fn fleet_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
-    let found = match app.access.authorize_reader(headers, Role::Read).await {
-        Ok(_) => match fleet::fleet(app).await {
-            Ok(found) => Some(found),
-            Err(error) => return ApiError::from(error).into_response(),
-        },
-        Err(error) => match app.access.sign_in_first(headers, uri, &error) {
-            Some(redirect) => return redirect,
-            None => None,
-        },
-    };
-    render(app, |pages| pages.fleet(found)).await
+    match for_role(app, headers, uri, Role::Read, |_| fleet::fleet(app)).await {
+        Ok(found) => render(app, |pages| pages.fleet(found)).await,
+        Err(instead) => instead,
+    }
 }
 
 /// The jobs that wait for approval. Only operators see them.
 async fn approvals_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
-    let pending = match app.access.authorize_reader(headers, Role::Operate).await {
-        Ok(_) => match approvals::pending(app).await {
-            Ok(pending) => Some(pending),
-            Err(error) => return ApiError::from(error).into_response(),
+    match for_role(app, headers, uri, Role::Operate, |_| {
+        approvals::pending(app)
+    })
+    .await
+    {
+        Ok(pending) => render(app, |pages| pages.approvals(pending)).await,
+        Err(instead) => instead,
+    }
+}
+
+/// What a page shows to requests with a role; None for others. The error is the response instead of the page: a failure, or
+/// the way to the sign-in.
+async fn for_role<T, E, F>(
+    app: &App,
+    headers: &HeaderMap,
+    uri: &Uri,
+    role: Role,
+    load: impl FnOnce(Identity) -> F,
+) -> Result<Option<T>, Response>
+where
+    F: Future<Output = Result<T, E>>,
+    ApiError: From<E>,
+{
+    match app.access.authorize_reader(headers, role).await {
+        Ok(identity) => match load(identity).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) => Err(ApiError::from(error).into_response()),
         },
         Err(error) => match app.access.sign_in_first(headers, uri, &error) {
-            Some(redirect) => return redirect,
-            None => None,
+            Some(redirect) => Err(redirect),
+            None => Ok(None),
         },
-    };
-    render(app, |pages| pages.approvals(pending)).await
+    }
 }
 
 /// Jobs side by side: `?job=…&job=…`.
