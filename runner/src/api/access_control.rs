@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     jobs::{Role, Store, StoreError, cookie_value},
-    oidc::{Oidc, SignInError, User},
+    oidc::{Oidc, User},
 };
 use axum::{
     extract::{Query, Request, State},
@@ -60,68 +60,6 @@ impl AccessConfig {
 
 /// The page on which a user signs in.
 pub(super) const SIGN_IN: &str = "/sign-in";
-
-impl From<User> for Identity {
-    fn from(user: User) -> Self {
-        Identity {
-            name: Some(user.name),
-            role: user.role,
-        }
-    }
-}
-
-impl From<SignInError> for ApiError {
-    fn from(error: SignInError) -> Self {
-        let text = error.to_string();
-        let unauthorized = StatusCode::UNAUTHORIZED;
-        let (status, code, title, help) = match error {
-            SignInError::Unreachable(_) => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "provider-unreachable",
-                "The identity provider cannot be used",
-                "Try again later. If it does not pass, ask the operator of this server, who finds the reason above in its log.",
-            ),
-            SignInError::Refused(_) => (
-                StatusCode::FORBIDDEN,
-                "sign-in-refused",
-                "The sign-in was refused",
-                "Sign in again, or ask the operator of the identity provider.",
-            ),
-            SignInError::Token(_) => (
-                unauthorized,
-                "provider-token-invalid",
-                "The token of the identity provider is not valid",
-                "Sign in again, or get a new token for this server from the provider.",
-            ),
-            SignInError::Stale => (
-                StatusCode::BAD_REQUEST,
-                "sign-in-stale",
-                "The sign-in was interrupted",
-                "Sign in again in the same browser, with cookies permitted.",
-            ),
-            SignInError::NoRole { .. } => (
-                StatusCode::FORBIDDEN,
-                "no-role",
-                "You have no role on this server",
-                "Ask the operator of this server, who gives roles to groups with --oidc-role.",
-            ),
-            SignInError::Internal(_) => {
-                tracing::error!("{text}");
-                return ApiError::new(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "internal",
-                    "The sign-in has failed",
-                    "The sign-in has failed because of an error of the server.",
-                    "The operator of this server finds the reason in its log.",
-                );
-            }
-        };
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            tracing::warn!("{text}");
-        }
-        ApiError::new(status, code, title, text, help)
-    }
-}
 
 /// A token that a request has.
 struct PresentedToken {

@@ -160,13 +160,17 @@ impl ApiError {
             &self.problem.help,
         ]
         .map(|text| html_escape::encode_text(text));
-        let page = format!(
-            "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-             <h1>{title}</h1><p>{detail}</p><p>{help}</p></html>"
-        );
+        let page = plain_page(&title, "", &format!("<p>{detail}</p><p>{help}</p>"));
         (self.status(), Html(page)).into_response()
     }
+}
+
+/// A page without the site's styles and without scripts. The texts are HTML; `head` follows the title.
+pub(super) fn plain_page(title: &str, head: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>{head}\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><h1>{title}</h1>{body}</html>"
+    )
 }
 
 impl IntoResponse for ApiError {

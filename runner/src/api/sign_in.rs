@@ -3,9 +3,10 @@
 use super::{
     App,
     access_control::{SIGN_IN, cookies, has_own_origin},
-    problem::ApiError,
+    identity::Identity,
+    problem::{ApiError, plain_page},
 };
-use crate::oidc::{Callback, SESSION_TIME};
+use crate::oidc::{Callback, SESSION_TIME, SignInError, User};
 use axum::{
     Router,
     extract::{Query, State},
@@ -160,13 +161,8 @@ fn failed(error: ApiError) -> Response {
     no_store(error.into_page())
 }
 
-/// A page without scripts.
 fn page(title: &str, body: &str, head: &str) -> Response {
-    let html = format!(
-        "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>{head}\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><h1>{title}</h1>{body}</html>"
-    );
-    no_store(Html(html).into_response())
+    no_store(Html(plain_page(title, head, body)).into_response())
 }
 
 fn no_store(mut response: Response) -> Response {
@@ -177,4 +173,66 @@ fn no_store(mut response: Response) -> Response {
         HeaderValue::from_static("default-src 'none'; form-action 'self'; frame-ancestors 'none'"),
     );
     response
+}
+
+impl From<User> for Identity {
+    fn from(user: User) -> Self {
+        Identity {
+            name: Some(user.name),
+            role: user.role,
+        }
+    }
+}
+
+impl From<SignInError> for ApiError {
+    fn from(error: SignInError) -> Self {
+        let text = error.to_string();
+        let unauthorized = StatusCode::UNAUTHORIZED;
+        let (status, code, title, help) = match error {
+            SignInError::Unreachable(_) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "provider-unreachable",
+                "The identity provider cannot be used",
+                "Try again later. If it does not pass, ask the operator of this server, who finds the reason above in its log.",
+            ),
+            SignInError::Refused(_) => (
+                StatusCode::FORBIDDEN,
+                "sign-in-refused",
+                "The sign-in was refused",
+                "Sign in again, or ask the operator of the identity provider.",
+            ),
+            SignInError::Token(_) => (
+                unauthorized,
+                "provider-token-invalid",
+                "The token of the identity provider is not valid",
+                "Sign in again, or get a new token for this server from the provider.",
+            ),
+            SignInError::Stale => (
+                StatusCode::BAD_REQUEST,
+                "sign-in-stale",
+                "The sign-in was interrupted",
+                "Sign in again in the same browser, with cookies permitted.",
+            ),
+            SignInError::NoRole { .. } => (
+                StatusCode::FORBIDDEN,
+                "no-role",
+                "You have no role on this server",
+                "Ask the operator of this server, who gives roles to groups with --oidc-role.",
+            ),
+            SignInError::Internal(_) => {
+                tracing::error!("{text}");
+                return ApiError::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "internal",
+                    "The sign-in has failed",
+                    "The sign-in has failed because of an error of the server.",
+                    "The operator of this server finds the reason in its log.",
+                );
+            }
+        };
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            tracing::warn!("{text}");
+        }
+        ApiError::new(status, code, title, text, help)
+    }
 }
