@@ -209,7 +209,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     if let Some(oidc) = access.oidc.clone() {
         tokio::spawn(async move {
             if let Err(error) = oidc.check().await {
-                tracing::warn!("nobody can sign in yet: {error}");
+                tracing::warn!("users cannot sign in yet: {error}");
             }
         });
     }

@@ -23,7 +23,7 @@ const MAX_ANSWER: u64 = 1 << 20;
 /// Age at which the provider's addresses are requested again.
 const METADATA_AGE: Duration = Duration::from_hours(1);
 
-/// Why nobody was signed in.
+/// Why a sign-in or a token of the provider failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SignInError {
     /// The provider does not answer as it should.
@@ -245,7 +245,7 @@ fn parse<T: for<'de> Deserialize<'de>>(address: &str, body: &str) -> Result<T, S
         .map_err(|error| SignInError::Unreachable(format!("{address}: {error}")))
 }
 
-/// Whether nobody on a network can change what is sent to an address.
+/// Whether requests to an address are protected against changes on the network.
 fn is_protected(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else {
         return false;
