@@ -97,3 +97,18 @@ def test_sweep_continues_with_problems_that_have_no_row(
     printed = capsys.readouterr().out
     assert "level1/" not in printed
     assert printed.strip() == summary(rows)
+
+
+def test_problem_that_needs_more_memory_than_the_limit_ends_with_this_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "level1").mkdir()
+    problem = snippet("(x.sum() + torch.ones(1 << 31)).sum()")
+    (tmp_path / "level1" / "1_Large.py").write_text(problem, encoding="utf-8")
+    results = tmp_path / "rows.csv"
+    arguments = ["kernelbench", "--folder", str(tmp_path), "--device", "cpu", "--variants", "eager,eager-control"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--memory-limit", "4", "--results", str(results)])
+    command.main()
+    (row,) = read(results)
+    assert row["end"] == "reason"
+    assert row["reason"].startswith("memory-limit")

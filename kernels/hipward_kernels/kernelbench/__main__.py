@@ -47,6 +47,9 @@ def main() -> None:
     parser.add_argument("--variants", default=",".join(VARIANTS), help="comma-separated variants")
     parser.add_argument("--time-cap", type=float, default=15.0, help="most seconds of sampling for a variant")
     parser.add_argument("--wall-limit", type=float, default=300.0, help="time limit of a job in seconds")
+    parser.add_argument(
+        "--memory-limit", type=float, default=8.0, help="memory limit of a job on the CPU in GiB, by default the runner's"
+    )
     parser.add_argument("--stop-after", type=float, default=float("inf"), help="seconds after which no job is started")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--again", action="store_true", help="also run problems that have a row")
@@ -61,7 +64,9 @@ def main() -> None:
         parser.error(f"{options.folder} has no problems")
     variants = parse_variants(options.variants.split(","))
     started = perf_counter()
-    worker = Worker()
+    # A limit on the host's memory would also count addresses that the driver of a GPU reserves.
+    memory_bytes = int(options.memory_limit * 2**30) if options.device == "cpu" else None
+    worker = Worker(memory_bytes)
     try:
         for name, path in chosen:
             done = any(row["problem"] == name and row["id"] == options.device for row in rows)
@@ -71,7 +76,7 @@ def main() -> None:
                 print("stopped; run the same command again to continue", file=sys.stderr)
                 break
             # The next worker imports PyTorch while this job runs, as in the runner.
-            current, worker = worker, Worker()
+            current, worker = worker, Worker(memory_bytes)
             code = path.read_text(encoding="utf-8")
             outcome = current.run(code, options.device, options.time_cap, options.wall_limit, variants)
             row = row_of(name, options.device, outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -45,7 +46,8 @@ class Outcome:
 class Worker:
     """A process that imports PyTorch and then waits for a job."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory_bytes: int | None = None) -> None:
+        """`memory_bytes` limits the memory on the host of each of its processes, as in the runner."""
         self._directory = Path(tempfile.mkdtemp(prefix="hipward-"))
         read, write = os.pipe()
         path = os.pathsep.join([str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -61,6 +63,8 @@ class Worker:
             start_new_session=True,
         )
         os.close(write)
+        if memory_bytes is not None:
+            resource.prlimit(self._process.pid, resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
         self._events = read
         self._pending = b""
 

@@ -420,47 +420,77 @@ __device__ __forceinline__ float reduce_lanes(float x) {
   return x;
 }
 
-// Reduces over the THREADS neighbouring threads that share a row; every thread gets the result. A wave has WAVE lanes: 64 on
-// AMD Instinct, 32 on NVIDIA. `scratch` has one float per wave of the block. If a row spans several waves, all
-// threads of the block must call this together, and two consecutive calls must use different scratch memory.
-template <typename Operation, int THREADS, int WAVE>
-__device__ __forceinline__ float reduce(float x, float* scratch) {
-  static_assert((THREADS & (THREADS - 1)) == 0, "a power of two");
-  x = reduce_lanes<Operation, (THREADS < WAVE ? THREADS : WAVE)>(x);
-  if constexpr (THREADS > WAVE) {
-    constexpr int waves = THREADS / WAVE;
-    const int wave = thread() / WAVE;
-    if (thread() % WAVE == 0) scratch[wave] = x;
-    barrier();
-    const float* row = scratch + wave / waves * waves;
-    // Four at a time, because each operation depends on the one before.
-    float parts[4] = {Operation::neutral, Operation::neutral, Operation::neutral, Operation::neutral};
+// A thread of a row of several waves stores the COUNT results of its wave, and gets those of all waves: result k of wave w is
+// at [w * COUNT + k]. `scratch` has COUNT floats per wave of the block. All threads of the block must call it together, and two
+// consecutive calls must use different scratch memory.
+template <int THREADS, int WAVE, int COUNT>
+__device__ __forceinline__ const float* share(const Wide<COUNT>& x, float* scratch) {
+  constexpr int waves = THREADS / WAVE;
+  const int wave = thread() / WAVE;
+  if (thread() % WAVE == 0) {
 #pragma unroll
-    for (int i = 0; i < waves; ++i) parts[i % 4] = Operation::of(parts[i % 4], row[i]);
-    x = Operation::of(Operation::of(parts[0], parts[1]), Operation::of(parts[2], parts[3]));
+    for (int k = 0; k < COUNT; ++k) scratch[wave * COUNT + k] = x.at[k];
+  }
+  barrier();
+  return scratch + wave / waves * waves * COUNT;
+}
+
+// The same for a row that is shared by all threads of the CLUSTER blocks of a cluster; `scratch` has COUNT floats per wave of the
+// cluster. Before the first call, all blocks must have started: `cluster_arrive` and `cluster_wait`.
+template <int THREADS, int WAVE, int CLUSTER, int COUNT>
+__device__ __forceinline__ const float* share_in_cluster(const Wide<COUNT>& x, float* scratch) {
+  static_assert(THREADS % WAVE == 0 && CLUSTER <= WAVE, "whole waves, with a lane for each block");
+  const u32 wave = cluster_rank() * (THREADS / WAVE) + thread() / WAVE, lane = thread() % WAVE;
+  if (lane < CLUSTER) {
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) store_in_block(scratch + wave * COUNT + k, lane, x.at[k]);
+  }
+  cluster_arrive();
+  cluster_wait();
+  return scratch;
+}
+
+// Reduces COUNT numbers over the THREADS neighbouring threads that share a row; every thread gets the results. A wave has WAVE
+// lanes: 64 on AMD Instinct, 32 on NVIDIA. `scratch`: see `share`, which is called if a row spans several waves.
+template <typename Operation, int THREADS, int WAVE, int COUNT>
+__device__ __forceinline__ Wide<COUNT> reduce(Wide<COUNT> x, float* scratch) {
+  static_assert((THREADS & (THREADS - 1)) == 0, "a power of two");
+#pragma unroll
+  for (int k = 0; k < COUNT; ++k) x.at[k] = reduce_lanes<Operation, (THREADS < WAVE ? THREADS : WAVE)>(x.at[k]);
+  if constexpr (THREADS > WAVE) {
+    const float* of_waves = share<THREADS, WAVE>(x, scratch);
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+      // Four at a time, because each operation depends on the one before.
+      float parts[4] = {Operation::neutral, Operation::neutral, Operation::neutral, Operation::neutral};
+#pragma unroll
+      for (int i = 0; i < THREADS / WAVE; ++i) parts[i % 4] = Operation::of(parts[i % 4], of_waves[i * COUNT + k]);
+      x.at[k] = Operation::of(Operation::of(parts[0], parts[1]), Operation::of(parts[2], parts[3]));
+    }
   }
   return x;
 }
 
-// The same over a row that is shared by all threads of the CLUSTER blocks of a cluster. `scratch` has one float per wave
-// of the cluster. `cluster_arrive` must have been called before, once for each call: a block must have started, and have
-// read the last result, before another block writes to its scratch memory.
-template <typename Operation, int THREADS, int WAVE, int CLUSTER>
-__device__ __forceinline__ float reduce_cluster(float x, float* scratch) {
-  static_assert(THREADS % WAVE == 0 && CLUSTER <= WAVE, "whole waves, with a lane for each block");
-  constexpr int waves = THREADS / WAVE, all = waves * CLUSTER;
-  const u32 wave = thread() / WAVE, lane = thread() % WAVE;
-  x = reduce_lanes<Operation, WAVE>(x);
-  cluster_wait();
-  if (lane < CLUSTER) store_in_block(scratch + cluster_rank() * waves + wave, lane, x);
-  cluster_arrive();
-  cluster_wait();
-  x = Operation::neutral;
+template <typename Operation, int THREADS, int WAVE>
+__device__ __forceinline__ float reduce(float x, float* scratch) {
+  return reduce<Operation, THREADS, WAVE>(Wide<1>{{x}}, scratch).at[0];
+}
+
+// The same over a row that is shared by all threads of the CLUSTER blocks of a cluster. `scratch`: see `share_in_cluster`.
+template <typename Operation, int THREADS, int WAVE, int CLUSTER, int COUNT>
+__device__ __forceinline__ Wide<COUNT> reduce_in_cluster(Wide<COUNT> x, float* scratch) {
+  constexpr int waves = THREADS / WAVE * CLUSTER;
 #pragma unroll
-  for (int i = 0; i < all; i += WAVE) {
-    if (i + WAVE <= all || i + lane < all) x = Operation::of(x, scratch[i + lane]);
+  for (int k = 0; k < COUNT; ++k) x.at[k] = reduce_lanes<Operation, WAVE>(x.at[k]);
+  const float* of_waves = share_in_cluster<THREADS, WAVE, CLUSTER>(x, scratch);
+#pragma unroll
+  for (int k = 0; k < COUNT; ++k) {
+    x.at[k] = Operation::neutral;
+#pragma unroll
+    for (int i = thread() % WAVE; i < waves; i += WAVE) x.at[k] = Operation::of(x.at[k], of_waves[i * COUNT + k]);
+    x.at[k] = reduce_lanes<Operation, WAVE>(x.at[k]);
   }
-  return reduce_lanes<Operation, WAVE>(x);
+  return x;
 }
 
 }  // namespace hipward

@@ -20,7 +20,7 @@ constexpr bool HAS_WEIGHT = HIPWARD_HAS_WEIGHT;
 constexpr int N = Vec<T>::size;
 constexpr int THREADS = ROW_THREADS * ROWS;
 constexpr int WAVES = THREADS > WAVE ? THREADS / WAVE : 1;
-// Scratch memory of `row_sum`, in floats.
+// Scratch memory for each number that is summed over a row, in floats.
 constexpr int SCRATCH = WAVES * CLUSTER;
 
 static_assert(CLUSTER == 1 || ROWS == 1, "a row of several blocks is alone in each");
@@ -60,13 +60,14 @@ struct OfColumns {
 
 using Scale = OfColumns<HAS_WEIGHT, 1>;
 
-// The sum or the maximum over the row's threads. All threads of the block must call it, also those without a row.
-template <typename Operation>
-__device__ __forceinline__ float row_reduce(float x, float* scratch) {
+// Sums over the row's threads. All threads of the block must call it, also those without a row; two consecutive calls must use
+// different scratch memory, of COUNT * SCRATCH floats. If a row has several blocks, they must have started: `cluster_wait`.
+template <int COUNT>
+__device__ __forceinline__ Wide<COUNT> row_sums(const Wide<COUNT>& x, float* scratch) {
   if constexpr (CLUSTER > 1) {
-    return reduce_cluster<Operation, ROW_THREADS, WAVE, CLUSTER>(x, scratch);
+    return reduce_in_cluster<Sum, ROW_THREADS, WAVE, CLUSTER>(x, scratch);
   } else {
-    return reduce<Operation, ROW_THREADS, WAVE>(x, scratch);
+    return reduce<Sum, ROW_THREADS, WAVE>(x, scratch);
   }
 }
-__device__ __forceinline__ float row_sum(float x, float* scratch) { return row_reduce<Sum>(x, scratch); }
+__device__ __forceinline__ float row_sum(float x, float* scratch) { return row_sums(Wide<1>{{x}}, scratch).at[0]; }

@@ -27,15 +27,18 @@ __device__ __forceinline__ void store_part(float* to, const float* values) {
 extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     backward(const T* dy, const T* x, const W* weight, const float* means, const float* scales, T* dx, float* parts,
              i64 rows, i64 dy_stride, i64 x_stride, i64 step, int columns, float over_columns) {
-  __shared__ float scratch[2 * SCRATCH];
+  // Two sums for each row; consecutive rows alternate between the halves.
+  __shared__ float scratch[2][2 * SCRATCH];
+  cluster_arrive();
   const i64 begin = i64(block() / CLUSTER) * ROWS, place = thread() / ROW_THREADS;
   float dweight[VECTORS][N] = {}, dbias[VECTORS][N] = {};
 
   // All threads of a block process the same number of rows, because they reduce together.
-  for (i64 first = begin; first < rows; first += step) {
+  cluster_wait();
+  int half = 0;
+  for (i64 first = begin; first < rows; first += step, half ^= 1) {
     const i64 row = first + place;
     const bool live = ROWS == 1 || row < rows;
-    cluster_arrive();
     Vec<T> from[VECTORS], slope[VECTORS];
     for_each_vector(columns, live, [&](int v, int column) { from[v] = load(x + row * x_stride + column); });
     for_each_vector(columns, live, [&](int v, int column) { slope[v] = load(dy + row * dy_stride + column); });
@@ -44,18 +47,17 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     if constexpr (HAS_WEIGHT) for_each_vector(columns, live, [&](int v, int column) { scale[v].read(weight + column); });
     const float mean = live ? means[row] : 0.0f, r = live ? scales[row] : 0.0f;
 
-    float sum = 0.0f, products = 0.0f;
+    Wide<2> sums = {};
     for_each_vector(columns, live, [&](int v, int) {
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         const float gradient = widen(slope[v].at[i]) * scale[v].at(i);
-        sum += gradient;
-        products += gradient * ((widen(from[v].at[i]) - mean) * r);
+        sums.at[0] += gradient;
+        sums.at[1] += gradient * ((widen(from[v].at[i]) - mean) * r);
       }
     });
-    const float level = row_sum(sum, scratch) * over_columns;
-    cluster_arrive();
-    const float along = row_sum(products, scratch + SCRATCH) * over_columns;
+    sums = row_sums(sums, scratch[half]);
+    const float level = sums.at[0] * over_columns, along = sums.at[1] * over_columns;
 
     for_each_vector(columns, live, [&](int v, int column) {
       Wide<N> out;

@@ -52,8 +52,8 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
 #pragma unroll
     for (int i = 0; i < N; ++i) sums[i % 2] += x.at[i];
   });
+  cluster_wait();
   const float mean = row_sum(sums[0] + sums[1], scratch) * over_columns;
-  cluster_arrive();
   float squares[2] = {};
   for_each_vector(columns, live, [&](int v, int) {
     const Wide<N> x = widen(values[v]);

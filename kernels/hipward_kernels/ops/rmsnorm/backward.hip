@@ -18,7 +18,9 @@ constexpr bool REREAD = CLUSTER > 1 && VECTORS > 4;
 extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     backward(const T* dy, const T* x, const W* weight, const T* dtotal, T* dx, float* parts, i64 rows, i64 dy_stride,
              i64 x_stride, i64 dtotal_stride, i64 step, int columns, float over_columns, float eps) {
-  __shared__ float scratch[2 * SCRATCH];
+  // Two sums for each row; consecutive rows alternate between the halves.
+  __shared__ float scratch[2][2 * SCRATCH];
+  cluster_arrive();
   const i64 begin = i64(block() / CLUSTER) * ROWS, place = thread() / ROW_THREADS;
   Scale scale[VECTORS];
   const auto read_weight = [&](int v, int column) { scale[v].read(weight + column); };
@@ -26,10 +28,11 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   float dweight[VECTORS][N] = {};
 
   // All threads of a block process the same number of rows, because they reduce together.
-  for (i64 first = begin; first < rows; first += step) {
+  cluster_wait();
+  int half = 0;
+  for (i64 first = begin; first < rows; first += step, half ^= 1) {
     const i64 row = first + place;
     const bool live = ROWS == 1 || row < rows;
-    cluster_arrive();
     Vec<T> from[VECTORS], slope[VECTORS], more[ADD ? VECTORS : 1];
     for_each_vector(columns, live, [&](int v, int column) { from[v] = load(x + row * x_stride + column); });
     for_each_vector(columns, live, [&](int v, int column) { slope[v] = load(dy + row * dy_stride + column); });
@@ -38,18 +41,17 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
       for_each_vector(columns, live, [&](int v, int column) { more[v] = load(dtotal + row * dtotal_stride + column); });
     }
 
-    float squares = 0.0f, products = 0.0f;
+    Wide<2> sums = {};
     for_each_vector(columns, live, [&](int v, int) {
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         const float value = widen(from[v].at[i]);
-        squares += value * value;
-        products += widen(slope[v].at[i]) * scale[v].at(i) * value;
+        sums.at[0] += value * value;
+        sums.at[1] += widen(slope[v].at[i]) * scale[v].at(i) * value;
       }
     });
-    const float r = rsqrt_fast(row_sum(squares, scratch) * over_columns + eps);
-    cluster_arrive();
-    const float along = r * r * (row_sum(products, scratch + SCRATCH) * over_columns);
+    sums = row_sums(sums, scratch[half]);
+    const float r = rsqrt_fast(sums.at[0] * over_columns + eps), along = r * r * (sums.at[1] * over_columns);
 
     for_each_vector(columns, live, [&](int v, int column) {
       Wide<N> out;

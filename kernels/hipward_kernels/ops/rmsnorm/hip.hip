@@ -76,6 +76,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
 #pragma unroll
     for (int i = 0; i < N; ++i) squares[i % 2] += x.at[i] * x.at[i];
   });
+  cluster_wait();
   const float r = rsqrt_fast(row_sum(squares[0] + squares[1], scratch) * over_columns + eps);
 
   y += row * columns;
