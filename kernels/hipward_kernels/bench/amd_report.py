@@ -203,7 +203,7 @@ def _hip_norm(op: str, dtype: str, columns: int) -> Iterator[Kernel]:
         plan, macros = found
         file, on_their_way = OPS / "rmsnorm/hip.hip", 16 * plan.vectors * inputs
         yield Kernel(op, "hip", "forward", dtype, shape, plan.threads, on_their_way, file, {**names, **macros})
-    if (back := rmsnorm_hip.backward_plan(op, "gfx942", columns, size, 1)) is not None:
+    if (back := rmsnorm_hip.backward_plan(op, "gfx942", columns, size)) is not None:
         file, on_their_way = OPS / "rmsnorm/backward.hip", 16 * back.vectors * (1 + inputs)
         macros = {**names, **back.macros(), "ADD": inputs - 1}
         yield Kernel(op, "hip", "backward", dtype, shape, back.threads, on_their_way, file, macros)
@@ -219,7 +219,7 @@ def _layernorm(dtype: str) -> Iterator[Kernel]:
             plan, macros = found
             file, macros = OPS / "layernorm/hip.hip", {**names, **macros, "SAVE": 1}
             yield Kernel("layernorm", "hip", "forward", dtype, shape, plan.threads, 16 * plan.vectors, file, macros)
-        if (back := layernorm_hip.backward_plan("gfx942", columns, size, 1)) is not None:
+        if (back := layernorm_hip.backward_plan("gfx942", columns, size)) is not None:
             file, macros = OPS / "layernorm/backward.hip", {**names, **back.macros()}
             on_their_way = 32 * back.vectors
             yield Kernel(

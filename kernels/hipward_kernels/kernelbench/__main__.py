@@ -48,7 +48,10 @@ def main() -> None:
     parser.add_argument("--time-cap", type=float, default=15.0, help="most seconds of sampling for a variant")
     parser.add_argument("--wall-limit", type=float, default=300.0, help="time limit of a job in seconds")
     parser.add_argument(
-        "--memory-limit", type=float, default=8.0, help="memory limit of a job on the CPU in GiB, by default the runner's"
+        "--memory-limit",
+        type=float,
+        default=8.0,
+        help="memory limit of a job on the CPU in GiB, by default the runner's",
     )
     parser.add_argument("--stop-after", type=float, default=float("inf"), help="seconds after which no job is started")
     parser.add_argument("--results", type=Path, default=RESULTS)

@@ -132,6 +132,42 @@ def most_vectors(arch: str, inputs: int) -> int:
     return most if arch.startswith("sm_") else min(most, AMD_MOST_VECTORS // inputs)
 
 
+@dataclass(frozen=True)
+class Between:
+    """The launch for rows of `fewest` to `most` vectors."""
+
+    fewest: int
+    most: int
+    row_threads: int
+    cluster: int
+    preload: bool = False
+    """Whether the weight is in registers together with the row."""
+
+
+MEASURED_ROWS: Mapping[tuple[str, int], tuple[Between, ...]] = {
+    ("rmsnorm", 2): (Between(1024, 1024, 512, 1),),
+    ("rmsnorm", 4): (Between(4097, 8192, 1024, 1),),
+    ("add_rmsnorm", 4): (Between(4097, 7168, 512, 1, preload=True),),
+    ("layernorm", 2): (Between(385, 512, 128, 1, preload=True), Between(1024, 2048, 256, 1)),
+    ("layernorm", 4): (Between(1024, 1024, 256, 1), Between(4097, 8192, 1024, 1)),
+    ("softmax", 2): (Between(2049, 4096, 256, 2),),
+    ("softmax", 4): (Between(4097, 8192, 1024, 1),),
+    ("softmax backward", 4): (Between(4097, 8192, 128, 4),),
+}
+"""Launches that are faster than `plan` on an H200, by op and size of an element; a block or a cluster has one row. At
+16,384 rows, RMSNorm of 28,672 in float32 takes 898 instead of 1,179 µs, LayerNorm 1,024 instead of 1,284, LayerNorm of
+8,192 in bfloat16 134 instead of 182, softmax of 28,672 in bfloat16 475 instead of 551."""
+
+
+def nvidia_row(arch: str, op: str, columns: int, itemsize: int) -> tuple[Plan, bool] | None:
+    """The launch of `MEASURED_ROWS`, and whether the weight is in registers; None if there is none, as on AMD GPUs."""
+    count = -(-columns * itemsize // VECTOR_BYTES)
+    for between in MEASURED_ROWS.get((op, itemsize), ()) if cluster_of(arch) > 1 else ():
+        if between.fewest <= count <= between.most:
+            return covering(count, between.row_threads, 1, between.cluster), between.preload
+    return None
+
+
 def cluster_for(arch: str, columns: int, itemsize: int) -> int:
     """Blocks that share a row of the forward."""
     return cluster_of(arch) if columns * itemsize >= CLUSTERED_VECTORS * VECTOR_BYTES else 1
@@ -145,61 +181,68 @@ class Longest:
     row_threads: int
     cluster: int
     per_unit: int
-    fewest_rows: int = 0
 
 
 MEASURED: Mapping[tuple[str, int], tuple[Longest, ...]] = {
     ("rmsnorm", 2): (
-        Longest(384, 128, 1, 4),
-        Longest(512, 256, 1, 2),
-        Longest(768, 256, 1, 2),
-        Longest(1024, 128, 1, 2, fewest_rows=8192),
-        Longest(1024, 256, 1, 2),
+        Longest(384, 256, 1, 4),
+        Longest(512, 128, 1, 3),
+        Longest(768, 128, 1, 2),
+        Longest(1024, 256, 1, 1),
         Longest(2048, 512, 1, 1),
-        Longest(4096, 1024, 1, 1),
+        Longest(4096, 512, 2, 1),
     ),
     ("rmsnorm", 4): (
-        Longest(512, 128, 1, 4),
-        Longest(1024, 512, 1, 2),
+        Longest(768, 128, 1, 3),
+        Longest(1536, 256, 1, 2),
         Longest(4096, 512, 1, 1),
         Longest(8192, 128, 8, 16),
     ),
     ("add_rmsnorm", 2): (
+        Longest(384, 128, 1, 4),
         Longest(512, 256, 1, 2),
-        Longest(1024, 512, 1, 2),
+        Longest(768, 128, 1, 2),
+        Longest(1024, 256, 1, 1),
         Longest(2048, 512, 1, 1),
-        Longest(4096, 128, 8, 16),
+        Longest(4096, 64, 8, 16),
+    ),
+    ("add_rmsnorm", 4): (
+        Longest(768, 128, 1, 3),
+        Longest(1024, 256, 1, 2),
+        Longest(1408, 128, 1, 2),
+        Longest(2816, 256, 1, 1),
+        Longest(4096, 64, 8, 16),
+        Longest(8192, 128, 8, 8),
     ),
     ("layernorm", 2): (
         Longest(384, 128, 1, 4),
         Longest(512, 256, 1, 2),
         Longest(768, 128, 1, 2),
-        Longest(1024, 256, 1, 2),
         Longest(2048, 512, 1, 1),
         Longest(4096, 128, 8, 8),
     ),
     ("layernorm", 4): (
-        Longest(512, 256, 1, 2),
-        Longest(1024, 512, 1, 2),
+        Longest(512, 256, 1, 3),
+        Longest(768, 128, 1, 3),
+        Longest(1536, 256, 1, 2),
         Longest(2048, 512, 1, 1),
+        Longest(2816, 256, 1, 1),
         Longest(4096, 128, 4, 8),
         Longest(8192, 128, 8, 8),
     ),
 }
-"""The fastest launches of the backward on an H200, by op and size of an element; those of RMSNorm with clusters on an
-H100. Few threads with many vectors load more at once, and few blocks have few partial gradients: LayerNorm of 16,384
-rows of 8,192 in float32 takes 394 instead of 737 µs, RMSNorm of 28,672 in bfloat16 1,118 instead of 1,308 µs."""
+"""The fastest launches of the backward on an H200, by op and size of an element, at 2,048 and 16,384 rows. Few threads
+with many vectors load more at once, and few blocks have few partial gradients."""
 
 FEWEST_MEASURED = 257
 """Vectors of a row from which on `MEASURED` is used."""
 
 
-def nvidia_backward(arch: str, op: str, columns: int, itemsize: int, rows: int) -> Plan | None:
+def nvidia_backward(arch: str, op: str, columns: int, itemsize: int) -> Plan | None:
     """The launch of a norm's backward on an NVIDIA GPU."""
     count = -(-columns * itemsize // VECTOR_BYTES)
     for longest in MEASURED.get((op, itemsize), ()):
-        fits = FEWEST_MEASURED <= count <= longest.vectors and rows >= longest.fewest_rows
-        if fits and longest.cluster <= cluster_of(arch):
+        if FEWEST_MEASURED <= count <= longest.vectors and longest.cluster <= cluster_of(arch):
             return covering(count, longest.row_threads, 1, longest.cluster, longest.per_unit)
     found, cluster = plan(columns, itemsize, BACKWARD_VECTORS, 1, {}, WIDE_ROW_THREADS), 2
     while found is None and cluster <= cluster_of(arch):

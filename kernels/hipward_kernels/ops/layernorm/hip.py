@@ -31,6 +31,7 @@ from hipward_kernels.ops.row_plan import (
     cluster_for,
     most_vectors,
     nvidia_backward,
+    nvidia_row,
     plan,
 )
 
@@ -48,17 +49,21 @@ PRELOADED_VECTORS = 2
 
 def forward_plan(arch: str, columns: int, itemsize: int) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
+    measured = nvidia_row(arch, "layernorm", columns, itemsize)
+    if measured is not None:
+        row, preload = measured
+        return row, {**row.macros(), "PRELOAD": int(preload)}
     found = plan(columns, itemsize, most_vectors(arch, 1), cluster_for(arch, columns, itemsize), {})
     if found is None:
         return None
     return found, {**found.macros(), "PRELOAD": int(found.vectors <= PRELOADED_VECTORS)}
 
 
-def backward_plan(arch: str, columns: int, itemsize: int, rows: int) -> Plan | None:
+def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
     """The launch of the backward."""
     if not arch.startswith("sm_"):
         return plan(columns, itemsize, BACKWARD_VECTORS, 1, {})
-    return nvidia_backward(arch, "layernorm", columns, itemsize, rows)
+    return nvidia_backward(arch, "layernorm", columns, itemsize)
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ def ready_backward(
 ) -> Ready | None:
     """The same for the backward, which has `step` partial gradients."""
     arch = get_gfx(device)
-    found = backward_plan(arch, columns, dtype.itemsize, rows) if _fits(dtype, weight, columns) else None
+    found = backward_plan(arch, columns, dtype.itemsize) if _fits(dtype, weight, columns) else None
     if found is None:
         return None
     names = _names(dtype, weight, scaled=scaled, shifted=shifted)

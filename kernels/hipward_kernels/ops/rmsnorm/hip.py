@@ -39,6 +39,7 @@ from hipward_kernels.ops.row_plan import (
     cluster_for,
     most_vectors,
     nvidia_backward,
+    nvidia_row,
     plan,
 )
 
@@ -62,12 +63,17 @@ def forward_plan(
     arch: str, columns: int, itemsize: int, inputs: int, chosen: Mapping[str, int]
 ) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
-    found = plan(columns, itemsize, most_vectors(arch, inputs), cluster_for(arch, columns, itemsize), chosen)
-    if found is None:
-        return None
-    preload = 0
-    if found.vectors * (inputs + 1) <= PRELOADED_VECTORS:
-        preload = 2 if found.threads <= TOGETHER_THREADS else 1
+    op = "rmsnorm" if inputs == 1 else "add_rmsnorm"
+    measured = None if chosen else nvidia_row(arch, op, columns, itemsize)
+    if measured is not None:
+        found, preload = measured[0], int(measured[1])
+    else:
+        of_plan = plan(columns, itemsize, most_vectors(arch, inputs), cluster_for(arch, columns, itemsize), chosen)
+        if of_plan is None:
+            return None
+        found, preload = of_plan, 0
+        if found.vectors * (inputs + 1) <= PRELOADED_VECTORS:
+            preload = 2 if found.threads <= TOGETHER_THREADS else 1
     how = {
         "PRELOAD": chosen.get("preload", preload),
         "ONCE": chosen.get("once", 0),
@@ -76,11 +82,11 @@ def forward_plan(
     return found, {**found.macros(), **how, "ADD": inputs - 1}
 
 
-def backward_plan(op: str, arch: str, columns: int, itemsize: int, rows: int) -> Plan | None:
+def backward_plan(op: str, arch: str, columns: int, itemsize: int) -> Plan | None:
     """The launch of the backward."""
     if not arch.startswith("sm_"):
         return plan(columns, itemsize, BACKWARD_VECTORS, 1, {})
-    return nvidia_backward(arch, op, columns, itemsize, rows)
+    return nvidia_backward(arch, op, columns, itemsize)
 
 
 @dataclass(frozen=True)
@@ -137,7 +143,7 @@ def ready_backward(
     """The same for the backward, which has `step` partial gradients of the weight."""
     arch = get_gfx(device)
     op = "add_rmsnorm" if add else "rmsnorm"
-    found = backward_plan(op, arch, columns, dtype.itemsize, rows) if _fits(dtype, scale, columns) else None
+    found = backward_plan(op, arch, columns, dtype.itemsize) if _fits(dtype, scale, columns) else None
     if found is None:
         return None
     macros = {**found.macros(), "ADD": int(add), "HAS_WEIGHT": int(scale is not None)}

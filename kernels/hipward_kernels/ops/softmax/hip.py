@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.dispatch import tuning
-from hipward_kernels.gpu.arch import cluster_of, get_gfx
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
-from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, readable_rows, whole_vectors
+from hipward_kernels.ops.hip_launch import NAMES, Launches, aligned, readable_rows, whole_vectors
 from hipward_kernels.ops.launch import as_rows, contiguous_like
-from hipward_kernels.ops.row_plan import Plan, cluster_for, most_vectors, plan
+from hipward_kernels.ops.row_plan import Plan, cluster_for, most_vectors, nvidia_row, plan
 from hipward_kernels.ops.softmax.autograd import function
 
 if TYPE_CHECKING:
@@ -37,19 +37,13 @@ _BACKWARD = Launches(Kernel(_FILE, "backward", "PPPqqi"))
 MOST_VECTORS = 8
 """Most vectors of a thread and input: the row, and its exponentials or its gradient in float32, are in registers."""
 
-LONG_FORWARD = {2: (4096, 512, 2), 4: (8192, 1024, 1)}
-"""By size of an element: the longest row in vectors, and the threads and blocks of the forward for rows of more than
-half that length, on GPUs with clusters. 16,384 rows of 28,672 in bfloat16 take 511 instead of 734 µs on an H200, in
-float32 896 instead of 1,060."""
-
 
 def row_plan(arch: str, columns: int, itemsize: int, inputs: int) -> Plan | None:
     """The launch of the forward (one input) or of the backward (two), or None if a row is too long."""
+    measured = nvidia_row(arch, "softmax" if inputs == 1 else "softmax backward", columns, itemsize)
+    if measured is not None:
+        return measured[0]
     most = min(MOST_VECTORS, most_vectors(arch, inputs))
-    longest, row_threads, cluster = LONG_FORWARD[itemsize]
-    vectors = columns * itemsize // VECTOR_BYTES
-    if inputs == 1 and cluster_of(arch) > 1 and longest // 2 < vectors <= longest:
-        return plan(columns, itemsize, most, cluster, {"row_threads": row_threads})
     return plan(columns, itemsize, most, cluster_for(arch, columns, itemsize), {})
 
 
