@@ -254,10 +254,11 @@ class Op:
             if x.dim() and _stays_whole(self.name, x.get_device(), str(x.dtype), int(x.shape[-1])):
                 return _operator(self.name)(x, *rest)
             return self.function(x)(*distinct(x, *rest))
-        key = (x.dtype, x.shape, x.get_device(), _disabled, tuning.generation)
+        trains = x.requires_grad and torch.is_grad_enabled()
+        key = (x.dtype, x.shape, x.get_device(), trains, _disabled, tuning.generation)
         chosen = self._chosen.get(key)
         if chosen is None:
-            chosen = self._choose(x, key)
+            chosen = self._choose(x, key, trains=trains)
         for tier, function in chosen:
             try:
                 result = function(x, *rest)
@@ -292,11 +293,16 @@ class Op:
                 return self._functions[tier.name]
         raise self._nothing_left()
 
-    def _choose(self, x: Tensor, key: Any) -> tuple[tuple[str, Callable[..., Any]], ...]:
-        """The implementations to try for `x`, in order; cached under `key`."""
+    def _choose(self, x: Tensor, key: Any, *, trains: bool) -> tuple[tuple[str, Callable[..., Any]], ...]:
+        """The implementations to try for `x`, in order; cached under `key`.
+
+        The tuned table is measured without gradients. A training step also needs the backward and the host's time, for
+        which the default order is the faster one.
+        """
         usable = [tier.name for tier in self._tiers if self.refusal(tier, x) is None]
         columns = x.shape[-1] if x.dim() else 1
-        choice = tuning.choice(get_gfx(x.get_device()), self.name, x.dtype, x.numel() // max(columns, 1), columns)
+        rows = x.numel() // max(columns, 1)
+        choice = None if trains else tuning.choice(get_gfx(x.get_device()), self.name, x.dtype, rows, columns)
         if choice is not None and choice.tier in usable:
             usable.sort(key=lambda tier: tier != choice.tier)
         elif choice is not None and choice.tier not in TIERS:

@@ -184,7 +184,7 @@ def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = No
     if job.nonce is not None:
         lines.mark(job.nonce)
     deadline = Deadline(job.time_limit_s)
-    search = ObjectSearch()
+    search = ObjectSearch(directory)
     lines.accepted()
     try:
         _Run(job, lines, directory, deadline, clean, search).all()

@@ -57,10 +57,10 @@ class SearchRefusedError(RuntimeError):
 class ObjectSearch:
     """Refuses these calls from now on, and records them. One for each process."""
 
-    def __init__(self) -> None:
-        """Installs the hook."""
+    def __init__(self, snippets: Path) -> None:
+        """Installs the hook. Code from files in the folder `snippets` is a snippet's."""
         self._found: list[str] = []
-        sys.addaudithook(_hook(self._found))
+        sys.addaudithook(_hook(self._found, snippets))
 
     def failure(self) -> Failure | None:
         """The failure of a job whose snippet has made such a call."""
@@ -76,11 +76,11 @@ class ObjectSearch:
 # Everything that the hook uses is bound in these functions, because a snippet can replace the names of this module.
 
 
-def _hook(found: list[str]) -> Callable[[str, tuple[Any, ...]], None]:
+def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], None]:
     """The audit hook."""
     refused, current, decode = SearchRefusedError, sys._getframe, os.fsdecode  # noqa: SLF001
     searches, frames, attributes, code = SEARCHES, FRAMES, FRAME_ATTRIBUTES, CODE
-    pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), _predicates()
+    pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), _predicates(snippets)
 
     def refusal(event: str, arguments: tuple[Any, ...], frame: FrameType) -> str | None:
         if event in searches:
@@ -112,15 +112,15 @@ def _hook(found: list[str]) -> Callable[[str, tuple[Any, ...]], None]:
     return hook
 
 
-def _predicates() -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
+def _predicates(snippets: Path) -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
     """Whether a file is installed, and whether a frame is a snippet's.
 
     A frame of a function that hands frames to its caller is the caller's.
     """
-    roots, helpers = _roots(), dict(HELPERS)
+    roots, own, helpers = _roots(), f"{snippets}/", dict(HELPERS)
 
     def is_installed(file: str) -> bool:
-        return file.startswith(roots)
+        return file.startswith(roots) and not file.startswith(own)
 
     def is_helper(frame: FrameType) -> bool:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
@@ -137,8 +137,9 @@ def _predicates() -> tuple[Callable[[str], bool], Callable[[FrameType | None], b
 
 
 def _roots() -> tuple[str, ...]:
-    """The folders of Python's library, of installed packages and of this package."""
+    """The folders of Python's library, of installed packages, also those of PYTHONPATH, and of this package."""
     paths = sysconfig.get_paths()
     folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     packages = [str(Path(torch.__file__).parents[1]), str(Path(__file__).parents[1])]
-    return (*(f"{folder}/" for folder in (*folders, *site.getsitepackages(), *packages)), "<frozen ")
+    on_path = [entry for entry in sys.path if Path(entry).is_absolute()]
+    return (*(f"{folder}/" for folder in (*folders, *site.getsitepackages(), *packages, *on_path)), "<frozen ")
