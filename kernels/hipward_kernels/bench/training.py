@@ -59,6 +59,9 @@ WARM_STEPS = 3
 ERROR = {torch.bfloat16: 2.5e-3, torch.float16: 4e-4, torch.float32: 1e-6}
 """Largest relative error of a gradient, as a root mean square: each is rounded once."""
 
+SUM_ROUNDED = 1.5
+"""The same for add+RMSNorm, as a multiple: the sum is rounded as well."""
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -187,8 +190,9 @@ def check(case: Case, leaves: Sequence[Tensor], gradients: Sequence[Tensor]) -> 
         assert mine is not None  # noqa: S101 - for the type checker
         assert leaf.grad is not None  # noqa: S101
         error = root_mean_square(mine.double() - leaf.grad) / root_mean_square(leaf.grad)
-        if not error <= ERROR[case.dtype]:
-            sys.exit(f"{case}: a gradient has the error {error:.3g}; {ERROR[case.dtype]:.3g} is allowed")
+        allowed = ERROR[case.dtype] * (SUM_ROUNDED if case.op == "add_rmsnorm" else 1)
+        if not error <= allowed:
+            sys.exit(f"{case}: a gradient has the error {error:.3g}; {allowed:.3g} is allowed")
 
 
 def times(
