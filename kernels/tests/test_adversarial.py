@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,7 @@ from hipward_kernels.harness.object_seals import ObjectSeals
 from hipward_kernels.harness.race import Entrant
 from hipward_kernels.harness.tamper import Seals
 from hipward_kernels.harness.timing import HostClock
+from hipward_kernels.kernelbench.workers import Worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -367,6 +369,18 @@ def test_ordinary_use_of_pythons_library_is_not_refused(tmp_path: Path) -> None:
     job = run(snippet(top=HARMLESS, new=new), "compile", "model-new", directory=tmp_path)
     assert job.lines[-1] == {"type": "finished"}
     assert {line["variant"] for line in job.of("sampled")} >= {"compile", "model-new"}
+
+
+def test_packages_of_pythonpath_may_use_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "framed.py").write_text("import sys\nNAME = sys._getframe(0).f_code.co_name\n", encoding="utf-8")
+    # The folder of the snippet is below the second one, which makes the snippet no package.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), gettempdir()]))
+
+    def last_line(top: str) -> dict[str, Any]:
+        return Worker().run(snippet(top=top), "cpu", 0.2, 60.0, ["eager", "eager-control"]).lines[-1][1]
+
+    assert last_line("import framed") == {"type": "finished"}
+    assert last_line("import sys; sys._getframe(0)")["code"] == "tampered"
 
 
 def test_no_work_is_faster_than_the_roofline(tmp_path: Path) -> None:

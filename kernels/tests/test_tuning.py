@@ -125,6 +125,14 @@ def test_table_determines_the_order_and_the_choice_is_logged(
     assert "twice of 3x8 torch.float32 on cpu: hip → triton → eager (no tuned choice)" in caplog.text
 
 
+def test_table_does_not_apply_to_training_steps(twice: Op, table: Path) -> None:
+    write(table, [made(1, "triton")])
+    x = torch.ones(4, 8, requires_grad=True)
+    assert who_ran(twice, x) == ["hip"]
+    with torch.no_grad():
+        assert who_ran(twice, x) == ["triton"]
+
+
 def test_unknown_tier_is_reported_and_skipped(twice: Op, table: Path, caplog: pytest.LogCaptureFixture) -> None:
     table.write_text(f"{HEAD}cpu,twice,float32,0,8,hop,,x\n")
     assert torch.equal(twice(torch.ones(1, 8)), torch.full((1, 8), 2.0))

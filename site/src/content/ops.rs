@@ -44,6 +44,8 @@ pub(crate) struct Op {
     pub(crate) backends: Vec<Source>,
     /// Rows of `results/results.csv`, or of `results/routed.csv`.
     pub(crate) measured: Table,
+    /// Rows of `results/training.csv`.
+    pub(crate) training: Table,
     /// `results/linear.csv`, for what it measures.
     pub(crate) sweep: Table,
     /// Rows of `results/amd_code.csv`.
@@ -70,6 +72,7 @@ impl Ops {
         let table = |path: &str| Table::parse(files.get(path).map_or("", String::as_str));
         let measured = table("results/results.csv");
         let routed = table("results/routed.csv");
+        let training = table("results/training.csv");
         let sweep = table("results/linear.csv");
         let machine_code = table("results/amd_code.csv");
         let executed = table("results/amd_instructions.csv");
@@ -98,6 +101,7 @@ impl Ops {
                         true => routed.matching("op", name),
                         false => measured.matching("op", name),
                     },
+                    training: training.matching("op", name),
                     sweep: match name {
                         "linear" | "quantization" => sweep.clone(),
                         _ => Table::default(),

@@ -2,6 +2,7 @@
 
 mod ratios;
 mod tables;
+mod training;
 
 use super::frame::{Page, breadcrumbs};
 use super::lesson::on_this_page;
@@ -65,6 +66,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
             {contents(op)}
             {usage(site, op)}
             {measured(site, op)}
+            {training::section(&op.training)}
             <h2 id="contract">"Arguments and result"</h2>
             <div inner_html=code_figure(None, "python", &op.contract.html)></div>
             {tables::sweep(op)}
@@ -113,6 +115,7 @@ fn contents(op: &Op) -> AnyView {
     let entries = [
         ("#use", "Use it", true),
         ("#measured", "Is it faster?", op.measured.len() > 0),
+        ("#training", training::TITLE, op.training.len() > 0),
         ("#contract", "Arguments and result", true),
         ("#routes", "Routes over rows", op.sweep.len() > 0),
         (
