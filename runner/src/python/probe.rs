@@ -100,7 +100,7 @@ print(json.dumps({'executable': sys.executable, 'folders': folders, 'user_base':
 ";
 
 /// Opens the files that a worker needs.
-const READS_ITS_FILES: &str = "
+pub(crate) const READS_ITS_FILES: &str = "
 import importlib.util, os, sys
 folders = [path for path in sys.path if os.path.isdir(path)]
 for name in ('hipward_kernels', 'torch'):
