@@ -95,11 +95,14 @@ impl Channels {
     }
 }
 
+/// Descriptors, and the numbers under which the stage gets them.
+pub(super) type Passed = [(OwnedFd, RawFd); 3];
+
 /// The command that starts the stage in its namespaces, and the descriptors that it gets under their numbers.
 pub(super) fn command(
     program: &Path,
     spec: &SandboxSpec,
-) -> io::Result<(Command, Channels, [(OwnedFd, RawFd); 3])> {
+) -> io::Result<(Command, Channels, Passed)> {
     let (stage, stage_end) = UnixStream::pair()?;
     let messages = memfd_create("bubblewrap", MFdFlags::MFD_CLOEXEC)?;
     let binary = OwnedFd::from(File::open("/proc/self/exe")?);

@@ -98,7 +98,7 @@ impl Identity {
         // Without that, the kernel clears every capability in use here.
         setresuid(uid, uid, uid)?;
         // bubblewrap makes capabilities inheritable, which a change of the user does not clear.
-        Ok(syscalls::drop_capabilities(bypass_permissions)?)
+        syscalls::drop_capabilities(bypass_permissions)
     }
 }
 

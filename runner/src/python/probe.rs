@@ -115,6 +115,13 @@ for folder in folders:
 open(os.path.join(os.environ['HOME'], 'tmp', 'probe'), 'w').close()
 ";
 
+/// Continues [`READS_ITS_FILES`]: uses the only GPU that a worker sees.
+pub(crate) const USES_ITS_GPU: &str = "
+if importlib.util.find_spec('torch') is not None:
+    import torch
+    torch.zeros(1, device='cuda').cpu()
+";
+
 /// Repeats a process that was killed by a signal, such as by the kernel when memory was short. Its end says nothing about
 /// Python then.
 async fn unless_killed(command: impl Fn() -> Command) -> io::Result<Output> {

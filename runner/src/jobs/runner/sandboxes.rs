@@ -9,7 +9,7 @@ use crate::{
     jobs::{PrivateDirectory, request_workers::EXERCISE_MODULE},
     procfs, python,
 };
-use hipward_protocol::Isolation;
+use hipward_protocol::{Isolation, Vendor};
 use std::{
     env, io,
     path::{Path, PathBuf},
@@ -99,8 +99,8 @@ impl Sandboxes {
         self.host.namespaces = namespaces;
     }
 
-    /// Runs Python in namespaces, if the host has a program for them. If Python does not run there, or cannot read its files, workers get no
-    /// namespaces, and the isolation states why. Returns whether they get them.
+    /// Runs Python in namespaces, if the host has a program for them, on a GPU if the host has one. If that fails, workers get no namespaces,
+    /// and the isolation states why. Returns whether they get them.
     pub(super) async fn try_namespaces(&mut self, settings: &Settings, python: &Python) -> bool {
         if self.host.namespaces.program().is_none() {
             return false;
