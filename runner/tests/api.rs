@@ -342,7 +342,7 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
     let worker = |source: &str| {
         let (_, body) =
             compile(&json!({"language": "hip", "source": source}), long).expect("answers");
-        body["worker"].as_u64().expect("a process id")
+        body["worker"].as_u64().expect("a number")
     };
     let device = server.idle_worker();
     let first = worker("x");
@@ -381,7 +381,7 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
             "{body}"
         );
         let (_, body) = slow.join().expect("no panic").expect("answers");
-        body["worker"].as_u64().expect("a process id")
+        body["worker"].as_u64().expect("a number")
     });
     // The next worker serves the next waiting client.
     let next = loop {
