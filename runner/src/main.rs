@@ -96,6 +96,9 @@ enum Command {
     /// Run one worker in its sandbox; started by `serve`
     #[command(hide = true)]
     SandboxExec,
+    /// Restrict this process and become a worker; started by bubblewrap
+    #[command(hide = true)]
+    SandboxStage,
     /// Execute one launch that standard input describes as JSON, as `hipward-emulate` does; started by Python
     #[command(hide = true)]
     EmulateLaunch,
@@ -120,6 +123,7 @@ fn main() -> ExitCode {
         Command::Backup(args) => commands::backup::run_backup(args),
         Command::Restore(args) => commands::backup::run_restore(args),
         Command::SandboxExec => isolation::supervise(),
+        Command::SandboxStage => isolation::run_stage(),
         Command::EmulateLaunch => hipward_emulator::run_command(),
     }
 }

@@ -303,7 +303,7 @@ fn each_kernel_is_compiled_in_a_new_worker() {
             (&answer["type"], &answer["echo"]),
             (&json!("compiled"), &json!("two\nlines"))
         );
-        workers.push(answer["pid"].as_u64().expect("a number"));
+        workers.push(answer["worker"].as_u64().expect("a number"));
     }
     workers.dedup();
     assert_eq!(workers.len(), 3, "one worker answered twice");
@@ -342,7 +342,7 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
     let worker = |source: &str| {
         let (_, body) =
             compile(&json!({"language": "hip", "source": source}), long).expect("answers");
-        body["pid"].as_u64().expect("a process id")
+        body["worker"].as_u64().expect("a number")
     };
     let device = server.idle_worker();
     let first = worker("x");
@@ -381,7 +381,7 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
             "{body}"
         );
         let (_, body) = slow.join().expect("no panic").expect("answers");
-        body["pid"].as_u64().expect("a process id")
+        body["worker"].as_u64().expect("a number")
     });
     // The next worker serves the next waiting client.
     let next = loop {
@@ -418,12 +418,12 @@ fn invalid_submissions_are_problems_with_code_and_help() {
         ),
         (
             json!({"code": "x", "variants": ["eagre"]}),
-            400,
+            409,
             "unknown-variant",
         ),
         (
             json!({"code": "x", "device": "cuda:7"}),
-            400,
+            409,
             "unknown-device",
         ),
     ] {

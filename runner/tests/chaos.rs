@@ -8,7 +8,7 @@ mod support;
 use hipward_protocol::{EventBody, JobState};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs,
+    env,
     process::Command,
     thread,
     time::{Duration, SystemTime},
@@ -32,14 +32,6 @@ impl Random {
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         (bits ^ (bits >> 31)) % end
     }
-}
-
-/// The parent of a process, if it still runs.
-fn parent(process: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in parentheses, may contain spaces.
-    let fields = stat.rsplit_once(") ")?.1;
-    fields.split(' ').nth(1)?.parse().ok()
 }
 
 /// Kills a process that may have ended.
@@ -91,7 +83,7 @@ fn kills_at_random_moments_lose_nothing() {
                 *killed.entry("worker").or_default() += 1;
             }
             (1, Some(worker)) => {
-                if let Some(supervisor) = parent(worker).filter(|&parent| parent != server.pid()) {
+                if let Some(supervisor) = server.supervisor(worker) {
                     kill(supervisor);
                     *killed.entry("supervisor").or_default() += 1;
                 }

@@ -1,10 +1,10 @@
 //! The isolation of a job with each combination of mechanisms: as root and as another user, with no, an old and the newest Landlock,
-//! with and without seccomp, with and without cgroups. Each result states its level, and the level is what the job finds.
+//! with and without seccomp, with and without cgroups, with and without bubblewrap. Each result states its level, and the level is what the job finds.
 
 mod support;
 
 use hipward_protocol::{Environment, EventBody, IsolationLevel, Measurement};
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{env, fs, os::unix::fs::PermissionsExt, path::Path};
 use support::{Server, printed, without_privileges};
 
 /// What a job could do, and the isolation that its result states.
@@ -14,7 +14,14 @@ struct Found {
     reads_outside: bool,
     /// Whether its cgroup is one of a worker.
     has_cgroup: bool,
+    /// Which of its namespaces are not those of this test.
+    namespaces: Vec<&'static str>,
+    /// Whether the file exists for it, although it may not be readable.
+    sees_outside: bool,
 }
+
+/// The namespaces that bubblewrap creates, as in /proc.
+const NAMESPACES: [&str; 5] = ["ipc", "mnt", "net", "pid", "uts"];
 
 /// Runs a job that attempts to open a socket and to read a file that every user may read.
 fn run(server: &Server, outside: &Path) -> Found {
@@ -27,10 +34,14 @@ try:
     print('opens-sockets')
 except OSError: pass
 try:
-    open({:?}).close()
+    open({0:?}).close()
     print('reads-outside')
 except OSError: pass
 print(open('/proc/self/cgroup').read())
+import os
+print('exists', os.path.lexists({0:?}))
+for name in {NAMESPACES:?}:
+    print('namespace', os.readlink('/proc/self/ns/' + name))
 ",
         outside.display().to_string()
     );
@@ -40,11 +51,22 @@ print(open('/proc/self/cgroup').read())
         _ => None,
     });
     let output = printed(&events);
+    let is_own = |name: &&str| {
+        let ours = fs::read_link(format!("/proc/self/ns/{name}")).expect("has a namespace");
+        !output.contains(&format!("namespace {}", ours.display()))
+    };
+    assert_eq!(
+        output.matches("namespace ").count(),
+        NAMESPACES.len(),
+        "{output}"
+    );
     Found {
         environment: environment.unwrap_or_else(|| panic!("it did not run: {events:?}")),
         opens_sockets: output.contains("opens-sockets"),
         reads_outside: output.contains("reads-outside"),
         has_cgroup: output.contains("/worker-"),
+        namespaces: NAMESPACES.into_iter().filter(is_own).collect(),
+        sees_outside: output.contains("exists True"),
     }
 }
 
@@ -55,6 +77,7 @@ struct Permitted {
     newest: Option<u32>,
     seccomp: bool,
     cgroup: bool,
+    bubblewrap: bool,
 }
 
 /// Checks a server with these mechanisms.
@@ -63,6 +86,7 @@ fn check(start: fn(&[&str]) -> Server, permitted: Permitted, outside: &Path) {
         newest,
         seccomp,
         cgroup,
+        bubblewrap,
     } = permitted;
     let abi = newest.map(|abi| abi.to_string());
     let mut flags = vec!["--minimum-isolation", "limits"];
@@ -74,6 +98,9 @@ fn check(start: fn(&[&str]) -> Server, permitted: Permitted, outside: &Path) {
     }
     if !cgroup {
         flags.push("--no-cgroup");
+    }
+    if !bubblewrap {
+        flags.push("--no-bubblewrap");
     }
     let server = start(&flags);
     let (_, capabilities) = server.get("/api/v1/capabilities");
@@ -88,17 +115,33 @@ fn check(start: fn(&[&str]) -> Server, permitted: Permitted, outside: &Path) {
     };
     assert!(!has("Landlock") || newest != Some(0), "{isolation:?}");
     assert!(!has("seccomp") || seccomp, "{isolation:?}");
-    let expected = match (has("seccomp"), has("Landlock")) {
-        (false, _) => IsolationLevel::Limits,
-        (true, false) => IsolationLevel::Syscalls,
-        (true, true) => IsolationLevel::Files,
+    let in_namespaces = has("bubblewrap");
+    // Where namespaces are forbidden, the reason is stated.
+    let reason = isolation
+        .missing
+        .iter()
+        .find(|missing| missing.contains("bubblewrap"));
+    assert_eq!(in_namespaces, reason.is_none(), "{isolation:?}");
+    assert!(!in_namespaces || bubblewrap, "{isolation:?}");
+    if bubblewrap && env::var_os("HIPWARD_REQUIRE_BUBBLEWRAP").is_some() {
+        assert!(in_namespaces, "{isolation:?}");
+    }
+    let restricts_files = has("Landlock") || in_namespaces;
+    let expected = match (has("seccomp"), in_namespaces, has("Landlock")) {
+        (false, ..) => IsolationLevel::Limits,
+        (true, true, _) => IsolationLevel::Namespaces,
+        (true, false, true) => IsolationLevel::Files,
+        (true, false, false) => IsolationLevel::Syscalls,
     };
     assert_eq!(isolation.level, expected, "{isolation:?}");
     assert_eq!(found.opens_sockets, !has("seccomp"), "{isolation:?}");
-    assert_eq!(found.reads_outside, !has("Landlock"), "{isolation:?}");
+    assert_eq!(found.reads_outside, !restricts_files, "{isolation:?}");
+    let namespaces: &[&str] = if in_namespaces { &NAMESPACES } else { &[] };
+    assert_eq!(found.namespaces, namespaces, "{isolation:?}");
+    assert_eq!(found.sees_outside, !in_namespaces, "{isolation:?}");
     assert!(!has("cgroup v2") || cgroup, "{isolation:?}");
     assert_eq!(found.has_cgroup, has("cgroup v2"), "{isolation:?}");
-    if !has("seccomp") || !has("Landlock") || newest.is_some() || !cgroup {
+    if !has("seccomp") || !has("Landlock") || newest.is_some() || !cgroup || !bubblewrap {
         assert!(
             !isolation.missing.is_empty(),
             "what a stronger isolation needs is listed: {isolation:?}"
@@ -121,19 +164,23 @@ fn readable() -> tempfile::TempDir {
 fn level_of_each_combination_is_what_the_job_finds() {
     let folder = readable();
     let outside = folder.path().join("outside");
-    for (newest, seccomp, cgroup) in [
-        (Some(0), true, true),
-        (Some(0), true, false),
-        (Some(0), false, true),
-        (Some(4), true, true),
-        (None, true, true),
-        (None, true, false),
-        (None, false, false),
+    for (newest, seccomp, cgroup, bubblewrap) in [
+        (Some(0), true, true, false),
+        (Some(0), true, true, true),
+        (Some(0), true, false, false),
+        (Some(0), false, true, false),
+        (Some(0), false, true, true),
+        (Some(4), true, true, false),
+        (None, true, true, false),
+        (None, true, true, true),
+        (None, true, false, true),
+        (None, false, false, false),
     ] {
         let permitted = Permitted {
             newest,
             seccomp,
             cgroup,
+            bubblewrap,
         };
         check(start_with_open_python, permitted, &outside);
     }
@@ -148,16 +195,19 @@ fn start_with_open_python(flags: &[&str]) -> Server {
 fn level_of_each_combination_without_root_is_what_the_job_finds() {
     let folder = readable();
     let outside = folder.path().join("outside");
-    for (newest, cgroup) in [
-        (Some(0), true),
-        (Some(4), true),
-        (None, true),
-        (None, false),
+    for (newest, cgroup, bubblewrap) in [
+        (Some(0), true, false),
+        (Some(0), true, true),
+        (Some(4), true, false),
+        (None, true, false),
+        (None, true, true),
+        (None, false, true),
     ] {
         let permitted = Permitted {
             newest,
             seccomp: true,
             cgroup,
+            bubblewrap,
         };
         check(start_without_root, permitted, &outside);
     }

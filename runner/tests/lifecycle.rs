@@ -9,7 +9,7 @@ use hipward_protocol::{
 use rusqlite::Connection;
 use serde_json::json;
 use std::{
-    fs, thread,
+    thread,
     time::{Duration, Instant},
 };
 use support::{Server, WAITS, agent, final_body, printed, problem, signal, state};
@@ -246,7 +246,8 @@ fn stopped_worker_loses_no_job() {
 #[test]
 fn stopped_supervisor_does_not_block_the_queue() {
     let server = Server::start(&["--wall-limit", "3"]);
-    let supervisor = parent(server.idle_worker());
+    let supervisor = server.supervisor(server.idle_worker());
+    let supervisor = supervisor.expect("runs below the server");
     signal(supervisor, "-STOP");
     let started = Instant::now();
     let stuck = server.submit(WAITS).id;
@@ -256,13 +257,6 @@ fn stopped_supervisor_does_not_block_the_queue() {
     server.wait_for(&next, |job| job.state == JobState::Done);
     assert!(started.elapsed() < Duration::from_secs(60));
     support::assert_nothing_left(server.data.path(), 1);
-}
-
-fn parent(process: u32) -> u32 {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
-    let (_, rest) = stat.rsplit_once(") ").expect("a name in brackets");
-    let parent = rest.split(' ').nth(1).expect("a parent");
-    parent.parse().expect("a process id")
 }
 
 #[test]

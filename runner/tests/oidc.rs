@@ -139,8 +139,19 @@ fn user_signs_in_runs_a_job_and_signs_out() {
         Some("/sign-in?return=%2Fjobs%2F%3Flabel%3Dmain")
     );
 
+    // The header of each page leads to the sign-in; a script finds out who the reader is.
+    let home = browser.get(&format!("{}/", server.url));
+    assert!(home.body.contains("href=\"/sign-in\""), "{}", home.body);
+    let user = format!("{}/sign-in/user", server.url);
+    assert_eq!(browser.get(&user).body, r#"{"by":"nothing"}"#);
+
     let signed_in = browser.sign_in(&server, "/jobs/?label=main");
     assert_eq!(signed_in.status, 200, "{}", signed_in.body);
+    let known = r#"{"user":"ann@example.org","by":"session"}"#;
+    assert_eq!(browser.get(&user).body, known);
+    // As for other requests, the cookie does not count on pages of other sites.
+    let foreign = browser.request("GET", &user, &[("sec-fetch-site", "cross-site")], "");
+    assert_eq!(foreign.body, r#"{"by":"nothing"}"#);
     assert!(signed_in.body.contains("url=/jobs/?label=main\""));
     assert!(signed_in.body.contains("ann@example.org"));
     let session = &signed_in.cookies[0];

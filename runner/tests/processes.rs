@@ -143,10 +143,13 @@ fn a_thread_of(process: u32) -> u32 {
 fn attacked(server: &Server) {
     let bystander = Bystander::start();
     let before = bystander.condition();
+    // The job runs in this worker.
+    let supervisor = server.supervisor(server.idle_worker());
     let code = format!(
         "import os
-targets = {{'supervisor': (os.getppid(), os.getppid()), 'server': ({server}, {thread}), 'bystander': ({bystander}, {bystander})}}
+targets = {{'supervisor': ({supervisor}, {supervisor}), 'server': ({server}, {thread}), 'bystander': ({bystander}, {bystander})}}
 {ATTACK}",
+        supervisor = supervisor.expect("runs below the server"),
         server = server.pid(),
         thread = a_thread_of(server.pid()),
         bystander = bystander.pid(),
@@ -168,15 +171,21 @@ fn manages_its_own(server: &Server) {
 
 #[test]
 fn signals_do_not_reach_other_processes() {
-    let server = Server::start(&[]);
-    attacked(&server);
-    manages_its_own(&server);
+    for flags in [&[][..], &["--no-bubblewrap"]] {
+        let server = Server::start(flags);
+        attacked(&server);
+        manages_its_own(&server);
+    }
 }
 
 #[test]
 fn signals_do_not_reach_other_processes_without_root_and_landlock() {
-    for abi in ["0", "5"] {
-        let server = Server::start_without_privileges(&["--newest-landlock", abi]);
+    for flags in [
+        &["--newest-landlock", "0", "--no-bubblewrap"][..],
+        &["--newest-landlock", "5", "--no-bubblewrap"],
+        &["--newest-landlock", "0"],
+    ] {
+        let server = Server::start_without_privileges(flags);
         attacked(&server);
         manages_its_own(&server);
     }
@@ -192,7 +201,7 @@ if os.fork() == 0:
     if os.fork():
         os._exit(0)
     os.execve(sys.executable, [sys.executable, '-c', 'import time; time.sleep(600)'], {{'{name}': '{value}'}})
-print(os.getppid(), flush=True)
+print('started', flush=True)
 time.sleep(600)"
     )
 }
@@ -205,17 +214,17 @@ fn ends_with_its_supervisor(server: &Server, name: &str, within: Duration) {
         server.port()
     );
     let id = server.submit(&with_a_daemon(&marker)).id;
-    let printed = server.follow(&id, 0).find_map(|event| match event.body {
-        EventBody::Log { text, .. } => text.trim().parse().ok(),
-        _ => None,
-    });
-    let supervisor: u32 = printed.expect("it prints its supervisor");
     let start = Instant::now();
-    while alive(&marker).is_empty() {
+    let daemon: u32 = loop {
+        if let Some(daemon) = alive(&marker).first() {
+            let id = daemon.split(' ').next().unwrap_or_default();
+            break id.parse().expect("a process id");
+        }
         assert!(start.elapsed() < within, "no daemon was started");
         thread::sleep(Duration::from_millis(20));
-    }
-    signal(supervisor, name);
+    };
+    let supervisor = server.supervisor(daemon);
+    signal(supervisor.expect("runs below the server"), name);
     let start = Instant::now();
     let job = server.wait_for(&id, |job| job.state.is_final());
     assert_eq!(job.state, JobState::Failed);
@@ -233,7 +242,11 @@ fn ends_with_its_supervisor(server: &Server, name: &str, within: Duration) {
 
 #[test]
 fn job_ends_with_its_supervisor_and_the_queue_continues() {
-    for server in [Server::start(&[]), Server::start_without_privileges(&[])] {
+    for server in [
+        Server::start(&[]),
+        Server::start(&["--no-bubblewrap"]),
+        Server::start_without_privileges(&[]),
+    ] {
         ends_with_its_supervisor(&server, "-KILL", Duration::from_secs(30));
         // A stopped supervisor does not respond. The server waits for a while before it kills it.
         ends_with_its_supervisor(&server, "-STOP", Duration::from_secs(90));

@@ -31,7 +31,7 @@ fn worker_runs_one_job_of_a_server_without_devices_and_ends() {
     let (status, body) = server.post(&json!({ "code": MEASURES, "device": "gpu7/gpu" }));
     assert_eq!(
         (status, problem(&body).code.as_str()),
-        (400, "unknown-device")
+        (409, "unknown-device")
     );
     let id = server.submit(MEASURES).id;
     let job = server.wait_for(&id, |job| job.state.is_final());

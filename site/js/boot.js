@@ -25,3 +25,11 @@ if (exercises.length > 0) {
     // The block stays as it was served: the task, the program, and the command that checks it.
   });
 }
+
+// Only servers with an identity provider have the link.
+const signIn = document.querySelector("[data-sign-in]");
+if (signIn) {
+  import(asset("sign-in.js")).then(({ showUser }) => showUser(signIn)).catch(() => {
+    // The link stays, and leads to the sign-in.
+  });
+}

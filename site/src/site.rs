@@ -47,6 +47,8 @@ pub struct Site {
     pub(crate) runners: Vec<String>,
     pub(crate) public: PublicSite,
     pub(crate) team_rules: Option<TeamRules>,
+    /// Whether the header has a link to the server's sign-in.
+    pub(crate) signs_in: bool,
     /// When the content was loaded, in milliseconds since 1970, if its folder is watched.
     pub(crate) content_version: Option<u64>,
 }
@@ -194,6 +196,7 @@ impl Site {
             runners: Vec::new(),
             public: PublicSite::default(),
             team_rules: None,
+            signs_in: false,
             content_version: None,
         }
     }
@@ -216,6 +219,11 @@ impl Site {
     /// The same site with a public origin and links in the footer of each page.
     pub fn with_public_site(self, public: PublicSite) -> Site {
         Site { public, ..self }
+    }
+
+    /// The same site with a link to the server's sign-in in the header of each page, or without.
+    pub fn with_sign_in(self, signs_in: bool) -> Site {
+        Site { signs_in, ..self }
     }
 
     /// The `Content-Security-Policy` that pages are served with: they may send requests to the site's runners.

@@ -45,8 +45,10 @@ pub enum IsolationLevel {
     Limits,
     /// Also seccomp: no network sockets, tracing, mounts or namespaces.
     Syscalls,
-    /// Also Landlock: files outside the private directory are read-only or invisible.
+    /// Also files, with Landlock or namespaces: those outside the private directory are read-only or invisible.
     Files,
+    /// Also namespaces, from bubblewrap: own processes, own network without interfaces, and no files but those that it needs.
+    Namespaces,
 }
 
 /// The isolation of a job.

@@ -10,7 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct JobRequest {
     /// Python source that follows the snippet contract: `class Model(nn.Module)`, `get_inputs()`,
     /// `get_init_inputs()`, optionally `ModelNew`. At most 256 KiB.
-    #[cfg_attr(feature = "openapi", schema(max_length = 262_144, pattern = r"\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            max_length = 262_144,
+            pattern = r"[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+        )
+    )]
     pub code: String,
     /// Title of the result page; at most 120 characters.
     #[cfg_attr(feature = "openapi", schema(max_length = 120))]
@@ -124,7 +130,13 @@ pub struct PendingJob {
 #[serde(deny_unknown_fields)]
 pub struct Rejection {
     /// Why the code is rejected, for the author; 1 to 500 characters.
-    #[cfg_attr(feature = "openapi", schema(max_length = 500, pattern = r"\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            max_length = 500,
+            pattern = r"[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+        )
+    )]
     pub reason: String,
 }
 

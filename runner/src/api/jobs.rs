@@ -539,7 +539,9 @@ fn parse(fleet: &Fleet, can_run: bool, headers: &HeaderMap, body: &[u8]) -> ApiR
             .iter()
             .map(|device| device.id.as_str())
             .collect();
-        return Err(ApiError::bad_request(
+        // Not 400: the request is well-formed, and hosts come and go.
+        return Err(ApiError::new(
+            StatusCode::CONFLICT,
             "unknown-device",
             "Unknown device",
             format!(
@@ -656,11 +658,12 @@ fn variants(names: &[String], variants: &[Variant]) -> ApiResult<Vec<VariantId>>
     let known = |name: &String| variants.iter().any(|variant| variant.id.name() == name);
     if let Some(name) = names.iter().find(|name| !known(name)) {
         let all: Vec<&str> = variants.iter().map(|variant| variant.id.name()).collect();
-        return Err(ApiError::bad_request(
+        return Err(ApiError::new(
+            StatusCode::CONFLICT,
             "unknown-variant",
             "Unknown variant",
             format!("There is no variant {name:?}."),
-            &format!("The variants are: {}.", all.join(", ")),
+            format!("The variants are: {}.", all.join(", ")),
         ));
     }
     let requested = |variant: &&Variant| {

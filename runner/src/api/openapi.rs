@@ -80,8 +80,36 @@ static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     inline_measurements(document.components.get_or_insert_default());
     let mut document = serde_json::to_value(&document).expect("its keys are strings");
     describe_queries_and_streams(&mut document);
+    describe_ranges(&mut document["components"]["schemas"]);
     document.to_string()
 });
+
+/// Corrects the schemas of numbers without a sign, whose format would limit them to those with one, and of tuples, which could be shorter.
+fn describe_ranges(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            let range = match object.get("format").and_then(Value::as_str) {
+                Some("int32") => Some(("uint32", u64::from(u32::MAX))),
+                Some("int64") => Some(("uint64", u64::MAX)),
+                _ => None,
+            };
+            if let Some((format, maximum)) = range
+                && object.get("minimum") == Some(&json!(0))
+            {
+                object.insert("format".to_owned(), json!(format));
+                object.entry("maximum").or_insert(json!(maximum));
+            }
+            if let Some(Value::Array(items)) = object.get("prefixItems") {
+                let length = json!(items.len());
+                object.insert("minItems".to_owned(), length.clone());
+                object.insert("maxItems".to_owned(), length);
+            }
+            object.values_mut().for_each(describe_ranges);
+        }
+        Value::Array(items) => items.iter_mut().for_each(describe_ranges),
+        _ => {}
+    }
+}
 
 /// Corrects what utoipa cannot describe: a parameter of a query or a header is never `null` and has no largest number, and an event
 /// stream consists of objects whose `data` is JSON.
@@ -208,6 +236,20 @@ mod tests {
         for kind in kinds.into_iter().filter(|kind| !former.contains(kind)) {
             assert!(tags.contains(kind), "{kind}");
         }
+    }
+
+    #[test]
+    fn numbers_have_their_range_and_tuples_their_length() {
+        let schemas = &document()["components"]["schemas"];
+        let memory = &schemas["Device"]["properties"]["memory_bytes"];
+        assert_eq!(memory["maximum"], json!(u64::MAX));
+        assert_eq!(memory["format"], "uint64");
+        let text = schemas.to_string();
+        assert_eq!(
+            text.matches("\"prefixItems\"").count(),
+            text.matches("\"minItems\":2").count(),
+            "pairs"
+        );
     }
 
     #[test]

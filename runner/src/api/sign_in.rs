@@ -6,17 +6,21 @@ use super::{
     identity::Identity,
     problem::{ApiError, plain_page},
 };
-use crate::oidc::{Callback, SESSION_TIME, SignInError, User};
+use crate::{
+    jobs::Role,
+    oidc::{Callback, SESSION_TIME, SignInError, User},
+};
 use axum::{
-    Router,
+    Json, Router,
     extract::{Query, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Redirect, Response},
     routing::get,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 const CALLBACK: &str = "/sign-in/callback";
+const USER: &str = "/sign-in/user";
 const SIGN_OUT: &str = "/sign-out";
 /// The cookie of a sign-in that has begun.
 const ATTEMPT: &str = "sign-in";
@@ -28,6 +32,7 @@ pub(super) fn routes() -> Router<App> {
     Router::new()
         .route(SIGN_IN, get(begin))
         .route(CALLBACK, get(finish))
+        .route(USER, get(user))
         .route(SIGN_OUT, get(ask_sign_out).post(sign_out))
 }
 
@@ -95,6 +100,46 @@ async fn finish(
     };
     set_cookie(&app, &mut response, ATTEMPT, "", 0);
     response
+}
+
+/// Who a reader is, for the header of the pages.
+#[derive(Serialize)]
+struct Reader {
+    /// The name of the user or of the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    by: By,
+}
+
+/// How the server knows a reader.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum By {
+    /// The reader is signed in.
+    Session,
+    /// The browser has a token, or a proxy names the user.
+    Token,
+    /// The server does not know the reader.
+    Nothing,
+}
+
+/// `GET /sign-in/user`
+async fn user(State(app): State<App>, headers: HeaderMap) -> Response {
+    let reader = match app.access.authorize_reader(&headers, Role::Read).await {
+        Ok(identity) => {
+            let session = app.access.session(&headers).map(Identity::from);
+            let is_signed_in = session.is_some_and(|session| session == identity);
+            Reader {
+                user: identity.name,
+                by: if is_signed_in { By::Session } else { By::Token },
+            }
+        }
+        Err(_) => Reader {
+            user: None,
+            by: By::Nothing,
+        },
+    };
+    no_store(Json(reader).into_response())
 }
 
 /// `GET /sign-out`: a page with a button, because other sites can link to this address.

@@ -61,6 +61,7 @@ fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
         base: args.base.clone(),
         runners: args.runner.clone(),
         public: args.public.clone().into(),
+        signs_in: false,
     };
     let pages = Pages::load(args.content.as_deref(), &options)?;
     let out = &args.out;

@@ -55,7 +55,7 @@ pub(crate) struct RunnerArgs {
     /// Limit of the sampling time per variant, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
     time_cap: Duration,
-    /// Isolation level below which no job runs: limits, syscalls or files [default: files where others can send code, else
+    /// Isolation level below which no job runs: limits, syscalls, files or namespaces [default: files where others can send code, else
     /// limits]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
     minimum_isolation: Option<Level>,
@@ -68,6 +68,9 @@ pub(crate) struct RunnerArgs {
     /// Use no cgroups: simulates other hosts in tests
     #[arg(long, hide = true)]
     no_cgroup: bool,
+    /// Use no bubblewrap: simulates other hosts in tests
+    #[arg(long, hide = true)]
+    no_bubblewrap: bool,
 }
 
 /// The labels of a host that runs the jobs of others. `hipward bench` has labels of jobs instead.
@@ -141,6 +144,7 @@ impl RunnerArgs {
                 newest_landlock: self.newest_landlock,
                 no_seccomp: self.no_seccomp,
                 no_cgroup: self.no_cgroup,
+                no_bubblewrap: self.no_bubblewrap,
             },
         })
     }
@@ -223,6 +227,7 @@ enum Level {
     Limits,
     Syscalls,
     Files,
+    Namespaces,
 }
 
 impl From<Level> for IsolationLevel {
@@ -231,6 +236,7 @@ impl From<Level> for IsolationLevel {
             Level::Limits => IsolationLevel::Limits,
             Level::Syscalls => IsolationLevel::Syscalls,
             Level::Files => IsolationLevel::Files,
+            Level::Namespaces => IsolationLevel::Namespaces,
         }
     }
 }

@@ -163,6 +163,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         rules: args.rules,
         runners,
         public: args.public.into(),
+        signs_in: access.oidc.is_some(),
         ..SiteOptions::default()
     };
     let pages = match &args.content {

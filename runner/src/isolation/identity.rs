@@ -95,12 +95,10 @@ impl Identity {
         if bypass_permissions {
             syscalls::keep_capabilities_across_setuid()?;
         }
-        // Otherwise the kernel clears every capability here.
+        // Without that, the kernel clears every capability in use here.
         setresuid(uid, uid, uid)?;
-        if bypass_permissions {
-            syscalls::keep_read_capability()?;
-        }
-        Ok(())
+        // bubblewrap makes capabilities inheritable, which a change of the user does not clear.
+        syscalls::drop_capabilities(bypass_permissions)
     }
 }
 

@@ -18,7 +18,7 @@ const OWN_PROCESS: &str = "/proc/self";
 
 /// Restricts the calling process.
 pub(super) fn restrict(spec: &SandboxSpec, rules: RulesetCreated) -> io::Result<()> {
-    let abi = abi(spec.files.as_ref().map_or(1, |files| files.abi));
+    let abi = abi(spec.landlock_abi.unwrap_or(1));
     let mut own = AccessFs::from_read(abi);
     if spec.gpu {
         // CUDA does not start unless it may name its threads, which it does by writing to files in this folder. The kernel's own rules on
@@ -42,10 +42,10 @@ fn abi(version: u32) -> ABI {
 /// Opens every path of the spec and builds the rules, without restricting anything yet. The rule for the process's own folder is added by [`restrict`],
 /// because that folder exists only after the fork.
 pub(super) fn rules(spec: &SandboxSpec) -> Result<Option<RulesetCreated>, RulesetError> {
-    let Some(files) = &spec.files else {
+    let (Some(files), Some(version)) = (&spec.files, spec.landlock_abi) else {
         return Ok(None);
     };
-    let abi = abi(files.abi);
+    let abi = abi(version);
     let everything = AccessFs::from_all(abi);
     let reading = AccessFs::from_read(abi);
     let device = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;

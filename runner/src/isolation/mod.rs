@@ -5,9 +5,10 @@
 //! spec is applied between fork and exec. If any part fails, the process does not start,
 //! so the level that a result states is always the actual one.
 //!
-//! Deliberately absent: containers and namespaces. They need privileges or helpers that a new
-//! host does not have. An operator who has them can run all of Hipward inside.
+//! Namespaces come from bubblewrap, where it is installed and works. Deliberately absent: containers, which need privileges or
+//! services that a new host does not have. An operator who has them can run all of Hipward inside.
 
+mod bubblewrap;
 mod cgroups;
 mod cleanup;
 mod disk_usage;
@@ -23,11 +24,14 @@ mod sandbox_spec;
 mod seccomp;
 mod shared_memory;
 mod spawn;
+mod stage;
 mod supervisor;
 mod supervisor_protocol;
 mod syscalls;
+mod trial;
 mod unnamed_usage;
 
+pub(crate) use bubblewrap::Namespaces;
 pub(crate) use cgroups::{CgroupControls, CgroupSpec, Cgroups};
 pub(crate) use cleanup::remove_folder;
 pub(crate) use identity::{Identity, ReservedUid};
@@ -35,8 +39,10 @@ pub(crate) use limits::Limits;
 pub(crate) use process_tree::descendants;
 pub(crate) use sandbox_spec::{FileRules, SandboxSpec};
 pub(crate) use spawn::{Sandboxed, spawn};
+pub(crate) use stage::run_stage;
 pub(crate) use supervisor::supervise;
 pub(crate) use supervisor_protocol::{ExitReason, Limit, SupervisorReport};
+pub(crate) use trial::attempt;
 
 use hipward_protocol::{Isolation, IsolationLevel};
 use std::path::Path;
@@ -59,12 +65,16 @@ const LANDLOCK_ADDS: &[(u32, &str)] = &[
 ];
 
 /// Described as missing where a worker has no cgroup, or one without controllers.
-const NO_CGROUP: &str = "limits of the kernel on the memory and the number of threads of all processes of a job together; until \
+pub(crate) const NO_CGROUP: &str = "limits of the kernel on the memory and the number of threads of all processes of a job together; until \
      then they are checked ten times a second. Needs a delegated cgroup v2 with the controllers `memory` and `pids`, such as \
      `Delegate=yes` in a systemd unit";
 
-/// What the kernel and the privileges of this process support.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Described as missing where workers have no namespaces, with the reason.
+pub(crate) const NO_NAMESPACES: &str =
+    "namespaces: own processes, no network, and no files but those that a job needs";
+
+/// What the kernel, the installed programs and the privileges of this process support.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     /// Landlock's ABI version.
     pub(crate) landlock_abi: Option<u32>,
@@ -72,8 +82,10 @@ pub(crate) struct Host {
     pub(crate) seccomp: bool,
     /// Whether this process is root, and can give each worker a user of its own.
     pub(crate) root: bool,
-    /// Whether a part of the cgroup v2 tree is delegated to this process, and workers cannot leave their groups.
+    /// Whether a part of the cgroup v2 tree is delegated to this process.
     pub(crate) cgroup: bool,
+    /// Whether workers get namespaces of their own. Not certain before a trial.
+    pub(crate) namespaces: Namespaces,
 }
 
 /// The mechanisms that may be used. Tests simulate older kernels with it.
@@ -85,6 +97,8 @@ pub(crate) struct PermittedMechanisms {
     pub(crate) no_seccomp: bool,
     /// Whether cgroups are not used.
     pub(crate) no_cgroup: bool,
+    /// Whether bubblewrap is not used.
+    pub(crate) no_bubblewrap: bool,
 }
 
 impl Host {
@@ -93,21 +107,29 @@ impl Host {
         let newest = permitted.newest_landlock.unwrap_or(u32::MAX);
         let landlock_abi = syscalls::landlock_abi().map(|abi| abi.min(newest));
         let landlock_abi = landlock_abi.filter(|&abi| abi > 0);
-        let root = nix::unistd::geteuid().is_root();
-        // Without a user of its own, only Landlock prevents a worker from moving itself into another group.
-        let is_confined = root || landlock_abi.is_some();
         Host {
             landlock_abi,
             seccomp: !permitted.no_seccomp && seccomp::is_available(),
-            root,
-            cgroup: !permitted.no_cgroup && is_confined && cgroups::delegated_group().is_some(),
+            root: nix::unistd::geteuid().is_root(),
+            cgroup: !permitted.no_cgroup && cgroups::delegated_group().is_some(),
+            namespaces: Namespaces::detect(!permitted.no_bubblewrap),
         }
+    }
+
+    /// Whether a worker cannot move itself into another cgroup: it has a user of its own, or cannot write to the groups' files.
+    pub(crate) fn keeps_cgroups(&self) -> bool {
+        self.root || self.restricts_files()
+    }
+
+    /// Whether a worker can access only the files that it needs.
+    pub(crate) fn restricts_files(&self) -> bool {
+        self.landlock_abi.is_some() || self.namespaces.program().is_some()
     }
 
     /// The level and the mechanisms of every worker of this host. `cgroup`: what the kernel enforces for a worker's cgroup.
     /// `closed`: the folder for which workers bypass file permissions.
     pub(crate) fn isolation(
-        self,
+        &self,
         identity: Option<&Identity>,
         cgroup: Option<CgroupControls>,
         closed: Option<&Path>,
@@ -127,6 +149,13 @@ impl Host {
             missing.push(
                 "restrictions on system calls; needs a kernel with seccomp filters".to_owned(),
             );
+        }
+        match &self.namespaces {
+            Namespaces::Bubblewrap(_) => mechanisms
+                .push("bubblewrap (namespaces for processes, network, IPC and files)".to_owned()),
+            Namespaces::None(reason) => missing.push(format!(
+                "{NO_NAMESPACES}; needs bubblewrap (`bwrap`): {reason}"
+            )),
         }
         if let Some(abi) = self.landlock_abi {
             mechanisms.push(format!("Landlock ABI {abi}"));
@@ -148,10 +177,11 @@ impl Host {
                 closed.display()
             ));
         }
-        let level = match (self.seccomp, self.landlock_abi) {
-            (false, _) => IsolationLevel::Limits,
-            (true, None) => IsolationLevel::Syscalls,
-            (true, Some(_)) => IsolationLevel::Files,
+        let level = match (self.seccomp, &self.namespaces, self.landlock_abi) {
+            (false, ..) => IsolationLevel::Limits,
+            (true, Namespaces::Bubblewrap(_), _) => IsolationLevel::Namespaces,
+            (true, Namespaces::None(_), Some(_)) => IsolationLevel::Files,
+            (true, Namespaces::None(_), None) => IsolationLevel::Syscalls,
         };
         Isolation {
             level,
@@ -165,36 +195,48 @@ impl Host {
 mod tests {
     use super::*;
 
-    fn level(landlock_abi: Option<u32>, seccomp: bool) -> IsolationLevel {
-        let host = Host {
+    fn host(landlock_abi: Option<u32>, seccomp: bool) -> Host {
+        Host {
             landlock_abi,
             seccomp,
             root: false,
             cgroup: false,
-        };
+            namespaces: Namespaces::None("it is not installed".to_owned()),
+        }
+    }
+
+    fn level(host: &Host) -> IsolationLevel {
         host.isolation(None, None, None).level
     }
 
     #[test]
     fn level_requires_every_lower_level() {
-        assert_eq!(level(None, false), IsolationLevel::Limits);
-        assert_eq!(level(Some(7), false), IsolationLevel::Limits);
-        assert_eq!(level(None, true), IsolationLevel::Syscalls);
-        assert_eq!(level(Some(2), true), IsolationLevel::Files);
+        assert_eq!(level(&host(None, false)), IsolationLevel::Limits);
+        assert_eq!(level(&host(Some(7), false)), IsolationLevel::Limits);
+        assert_eq!(level(&host(None, true)), IsolationLevel::Syscalls);
+        assert_eq!(level(&host(Some(2), true)), IsolationLevel::Files);
+        let in_namespaces = |landlock, seccomp| Host {
+            namespaces: Namespaces::Bubblewrap("/usr/bin/bwrap".into()),
+            ..host(landlock, seccomp)
+        };
+        assert_eq!(
+            level(&in_namespaces(None, true)),
+            IsolationLevel::Namespaces
+        );
+        assert_eq!(
+            level(&in_namespaces(Some(7), false)),
+            IsolationLevel::Limits
+        );
     }
 
     #[test]
-    fn missing_features_of_an_old_kernel_are_listed() {
-        let bookworm = Host {
-            landlock_abi: Some(2),
-            seccomp: true,
-            root: false,
-            cgroup: false,
-        };
-        let missing = bookworm.isolation(None, None, None).missing;
-        assert!(
-            missing.iter().any(|line| line.contains("6.12")),
-            "{missing:?}"
-        );
+    fn missing_features_of_a_host_are_listed_with_what_they_need() {
+        let missing = host(Some(2), true).isolation(None, None, None).missing;
+        for needed in ["Linux 6.12", "bubblewrap (`bwrap`): it is not installed"] {
+            assert!(
+                missing.iter().any(|line| line.contains(needed)),
+                "{missing:?}"
+            );
+        }
     }
 }

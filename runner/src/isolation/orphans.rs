@@ -2,9 +2,9 @@
 //! it is the next subreaper, so it finds them even if they have detached.
 
 use super::{
-    cgroups::CgroupSpec,
     job_cgroup,
     process_tree::{Status, children, kill_below},
+    sandbox_spec::SandboxSpec,
 };
 use nix::{
     sys::{
@@ -31,8 +31,8 @@ static RUNNING: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
 #[derive(Debug)]
 pub(super) struct SupervisorHandle {
     pid: Pid,
-    /// The user of its worker.
-    user: u32,
+    /// The users of its worker's processes. bubblewrap's have the server's user.
+    users: Vec<u32>,
     /// Its start time. All processes of its job are younger.
     since: u64,
     /// The cgroup of its worker.
@@ -40,10 +40,9 @@ pub(super) struct SupervisorHandle {
 }
 
 impl SupervisorHandle {
-    /// Starts a supervisor. `user` is the user of its worker, if it differs from the server's, and `cgroup` its cgroup, if it has one.
+    /// Starts a supervisor for this worker.
     pub(super) fn start(
-        user: Option<u32>,
-        cgroup: Option<&CgroupSpec>,
+        spec: &SandboxSpec,
         spawn: impl FnOnce() -> io::Result<Child>,
     ) -> io::Result<(Child, Self)> {
         set_child_subreaper(true)?;
@@ -53,11 +52,15 @@ impl SupervisorHandle {
         let pid = supervisor.id().map(|id| Pid::from_raw(id.cast_signed()));
         let pid = pid.ok_or_else(|| io::Error::other("the supervisor ended immediately"))?;
         running.get_or_insert_default().insert(pid);
+        let own = getuid().as_raw();
+        let user = spec.identity.as_ref().map_or(own, |worker| worker.uid);
+        let mut users = vec![user];
+        users.extend(spec.bubblewrap.is_some().then_some(own));
         let started = Self {
             pid,
-            user: user.unwrap_or_else(|| getuid().as_raw()),
+            users,
             since: Status::of(pid).map_or(0, |status| status.started),
-            cgroup: cgroup.map(|group| group.folder(pid)),
+            cgroup: spec.cgroup.as_ref().map(|group| group.folder(pid)),
         };
         Ok((supervisor, started))
     }
@@ -108,10 +111,12 @@ impl SupervisorHandle {
     }
 
     /// Whether an orphan is a process of this supervisor's job. A server that is the first process of a container also gets other orphans.
-    /// A job's processes are younger than its supervisor, belong to its user, and have `no_new_privs`, which cannot be unset.
+    /// A job's processes are younger than its supervisor, belong to one of its users, and have `no_new_privs`, which cannot be unset.
     fn is_from_job(&self, pid: Pid) -> bool {
         Status::of(pid).is_some_and(|status| {
-            status.started >= self.since && status.user == self.user && status.no_new_privileges
+            status.started >= self.since
+                && self.users.contains(&status.user)
+                && status.no_new_privileges
         })
     }
 }

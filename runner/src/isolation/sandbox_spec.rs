@@ -21,19 +21,21 @@ pub(crate) struct SandboxSpec {
     pub(crate) cgroup: Option<CgroupSpec>,
     /// The user it runs as, when the server is root.
     pub(crate) identity: Option<Identity>,
-    /// Landlock's rules, where the kernel has Landlock.
+    /// The files that it may access, where Landlock or namespaces restrict them.
     pub(crate) files: Option<FileRules>,
+    /// The version of Landlock whose rights are restricted, where the kernel has Landlock.
+    pub(crate) landlock_abi: Option<u32>,
+    /// The program that gives it namespaces of its own, if it gets any: bubblewrap.
+    pub(crate) bubblewrap: Option<PathBuf>,
     /// Whether the seccomp filter is installed.
     pub(crate) seccomp: bool,
     /// Whether it may use a GPU, whose drivers need shared memory.
     pub(crate) gpu: bool,
 }
 
-/// Files that are accessible under Landlock, besides the private directory.
+/// Files that are accessible, besides the private directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FileRules {
-    /// The version of Landlock whose rights are restricted.
-    pub(crate) abi: u32,
     /// Files and folders that are readable and executable.
     pub(crate) read: Vec<PathBuf>,
     /// Device files.
@@ -46,7 +48,7 @@ pub(crate) struct FileRules {
 impl FileRules {
     /// The files that any Python process needs, and Python's own folders `python`. Paths that
     /// do not exist are skipped when the rules are applied.
-    pub(crate) fn new(abi: u32, python: impl IntoIterator<Item = PathBuf>, gpu: bool) -> Self {
+    pub(crate) fn new(python: impl IntoIterator<Item = PathBuf>, gpu: bool) -> Self {
         let mut read: Vec<PathBuf> = SYSTEM_READ.iter().map(PathBuf::from).collect();
         read.extend(python);
         let mut devices: Vec<PathBuf> = SYSTEM_DEVICES.iter().map(PathBuf::from).collect();
@@ -54,7 +56,6 @@ impl FileRules {
             devices.extend(gpu_nodes());
         }
         FileRules {
-            abi,
             read,
             devices,
             bypass_permissions: false,

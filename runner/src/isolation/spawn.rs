@@ -96,10 +96,8 @@ pub(crate) async fn spawn(spec: SandboxSpec) -> io::Result<Sandboxed> {
         (events_out, EVENTS_FD),
         (OwnedFd::from(supervisor_control), CONTROL_FD),
     )?;
-    let user = spec.identity.as_ref().map(|identity| identity.uid);
     let mut command = Command::from(command);
-    let (mut supervisor, handle) =
-        SupervisorHandle::start(user, spec.cgroup.as_ref(), || command.spawn())?;
+    let (mut supervisor, handle) = SupervisorHandle::start(&spec, || command.spawn())?;
 
     let id = supervisor.id();
     let missing = || io::Error::other("a pipe of the supervisor is missing");

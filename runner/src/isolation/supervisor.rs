@@ -5,7 +5,7 @@
 //! Single-threaded, because the code between fork and exec relies on it.
 
 use super::{
-    cleanup, disk_usage,
+    bubblewrap, cleanup, disk_usage,
     job_cgroup::JobCgroup,
     pre_exec,
     process_filter::Listener,
@@ -31,6 +31,7 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, ErrorKind, Write},
     os::{fd::AsFd, unix::net::UnixStream},
+    path::Path,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -138,6 +139,10 @@ fn start(
     spec: &SandboxSpec,
     cgroup: Option<&JobCgroup>,
 ) -> Result<(Pid, Option<Listener>, Option<File>), String> {
+    if let Some(bubblewrap) = &spec.bubblewrap {
+        let (worker, folder) = start_in_namespaces(bubblewrap, spec, cgroup)?;
+        return Ok((worker, None, folder));
+    }
     let (mut command, listener_socket) =
         pre_exec::command(spec, Pid::this(), cgroup).map_err(|error| error.to_string())?;
     let worker = command.spawn().map_err(|error| error.to_string())?;
@@ -147,6 +152,36 @@ fn start(
     // It may have ended already.
     let folder = File::open(format!("/proc/{worker}")).ok();
     Ok((worker, listener.map(Listener::new), folder))
+}
+
+/// The same with bubblewrap. The process is bubblewrap's, which ends with the worker.
+fn start_in_namespaces(
+    bubblewrap: &Path,
+    spec: &SandboxSpec,
+    cgroup: Option<&JobCgroup>,
+) -> Result<(Pid, Option<File>), String> {
+    let text = |error: io::Error| error.to_string();
+    let (mut command, mut channels) =
+        pre_exec::command_in_namespaces(bubblewrap, spec, Pid::this(), cgroup)
+            .map_err(|error| error.to_string())?;
+    let mut child = command.spawn().map_err(text)?;
+    // Closes this process's copy of the stage's socket.
+    drop(command);
+    let mut line = serde_json::to_vec(spec).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    // Fails if bubblewrap has ended, which the next line finds.
+    let _ = channels.stage.write_all(&line);
+    let (folder, error) = syscalls::receive_until_closed(&channels.stage).map_err(text)?;
+    if folder.is_some() && error.is_empty() {
+        let worker = Pid::from_raw(child.id().cast_signed());
+        return Ok((worker, folder.map(File::from)));
+    }
+    let _ = child.kill();
+    kill_descendants(|| {});
+    let reason = [error, channels.messages()]
+        .into_iter()
+        .find(|text| !text.is_empty());
+    Err(reason.unwrap_or_else(|| "bubblewrap ended without a message".to_owned()))
 }
 
 fn send(mut control: &UnixStream, report: &SupervisorReport) -> io::Result<()> {
@@ -245,7 +280,7 @@ impl Monitor<'_> {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::Exited(pid, code)) if pid == self.worker => {
-                    return Some(ExitReason::Exited { code });
+                    return Some(self.exited(code));
                 }
                 Ok(WaitStatus::Signaled(pid, ..))
                     if pid == self.worker
@@ -264,6 +299,20 @@ impl Monitor<'_> {
         }
     }
 
+    /// How the worker ended, from the exit status of its first process, which may be bubblewrap.
+    fn exited(&self, code: i32) -> ExitReason {
+        match code - bubblewrap::SIGNALLED {
+            signal @ 1.. if self.spec.bubblewrap.is_some() => {
+                if self.cgroup.is_some_and(JobCgroup::is_out_of_memory) {
+                    ExitReason::OverLimit(Limit::Memory)
+                } else {
+                    ExitReason::Signalled { signal }
+                }
+            }
+            _ => ExitReason::Exited { code },
+        }
+    }
+
     fn over_limit(&mut self, heartbeat: &mut Heartbeat) -> Option<Limit> {
         let now = Instant::now();
         if self.deadline.is_some_and(|deadline| now >= deadline) {
@@ -278,7 +327,12 @@ impl Monitor<'_> {
         // These checks take long with many or large processes.
         let processes = descendants(Pid::this());
         heartbeat.beat();
-        if processes.len() > limits.processes {
+        let own = self
+            .spec
+            .bubblewrap
+            .as_ref()
+            .map_or(0, |_| bubblewrap::PROCESSES);
+        if processes.len() > limits.processes + own {
             return Some(Limit::Processes);
         }
         let measure = now >= self.next_disk_check;

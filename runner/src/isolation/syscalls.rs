@@ -14,7 +14,7 @@ use std::{
     io::{self, IoSlice, IoSliceMut},
     mem,
     os::{
-        fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
         unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
     },
     path::Path,
@@ -59,13 +59,7 @@ pub(super) fn pass_descriptors(
     second: (OwnedFd, RawFd),
 ) -> io::Result<()> {
     // High numbers first, so that placing one cannot overwrite the other.
-    let lift = |fd: &OwnedFd| {
-        // SAFETY: the descriptor is open and `F_DUPFD_CLOEXEC` has no memory operands.
-        let raw = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 64) };
-        check(raw.into())?;
-        // SAFETY: just created, not owned elsewhere.
-        Ok::<_, io::Error>(unsafe { OwnedFd::from_raw_fd(raw) })
-    };
+    let lift = |fd: &OwnedFd| duplicate_above(fd.as_fd(), 64);
     let (from_first, from_second) = (lift(&first.0)?, lift(&second.0)?);
     let (to_first, to_second) = (first.1, second.1);
     // SAFETY: the closure only calls `dup2`, which is async-signal-safe, on descriptors it owns.
@@ -76,6 +70,21 @@ pub(super) fn pass_descriptors(
         });
     }
     Ok(())
+}
+
+/// A copy of a descriptor with this number or a higher one, which is closed on exec.
+pub(super) fn duplicate_above(fd: BorrowedFd<'_>, least: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the descriptor is open and `F_DUPFD_CLOEXEC` has no memory operands.
+    let raw = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
+    check(raw.into())?;
+    // SAFETY: just created, not owned elsewhere.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Makes a descriptor available under another number, also after exec. For a child before exec: nothing owns the number.
+pub(super) fn place_descriptor(fd: &OwnedFd, number: RawFd) -> io::Result<()> {
+    // SAFETY: no memory operands. The caller is about to execute another program, so no owner of the number remains.
+    check(unsafe { libc::dup2(fd.as_raw_fd(), number) }.into())
 }
 
 /// Takes ownership of a descriptor that this process inherited. Call once per number.
@@ -126,8 +135,8 @@ pub(super) fn keep_capabilities_across_setuid() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, bits, 0, 0, 0) }.into())
 }
 
-/// Drops every capability but `CAP_DAC_READ_SEARCH`, and keeps that one across exec.
-pub(super) fn keep_read_capability() -> io::Result<()> {
+/// Drops every capability. With `keep_reading`, keeps `CAP_DAC_READ_SEARCH`, also across exec.
+pub(super) fn drop_capabilities(keep_reading: bool) -> io::Result<()> {
     #[repr(C)]
     struct Header {
         version: u32,
@@ -146,7 +155,7 @@ pub(super) fn keep_read_capability() -> io::Result<()> {
         version: VERSION,
         pid: 0,
     };
-    let reading = 1 << CAP_DAC_READ_SEARCH;
+    let reading = u32::from(keep_reading) << CAP_DAC_READ_SEARCH;
     let low = Data {
         effective: reading,
         permitted: reading,
@@ -160,6 +169,9 @@ pub(super) fn keep_read_capability() -> io::Result<()> {
     let data = [low, high];
     // SAFETY: the two blocks have the layout that this version of `capset` reads, and outlive it.
     check(unsafe { libc::syscall(libc::SYS_capset, &header, data.as_ptr()) })?;
+    if !keep_reading {
+        return Ok(());
+    }
     // SAFETY: no memory operands.
     let result = unsafe {
         libc::prctl(
@@ -350,14 +362,41 @@ pub(super) fn send_descriptor(socket: &UnixStream, descriptor: &OwnedFd) -> io::
 
 /// Receives a descriptor, if one was sent.
 pub(super) fn receive_descriptor(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
-    let mut byte = [0];
-    let mut place = [IoSliceMut::new(&mut byte)];
+    match receive(socket, &mut [0], MsgFlags::MSG_DONTWAIT) {
+        Err(Errno::EAGAIN) => Ok(None),
+        received => Ok(received?.1),
+    }
+}
+
+/// Receives the descriptor and the text that the other end of the socket sends until it closes.
+pub(super) fn receive_until_closed(socket: &UnixStream) -> io::Result<(Option<OwnedFd>, String)> {
+    let (mut received, mut text) = (None, Vec::new());
+    loop {
+        let mut buffer = [0; 1024];
+        let (length, descriptor) = match receive(socket, &mut buffer, MsgFlags::empty()) {
+            Err(Errno::EINTR) => continue,
+            message => message?,
+        };
+        match descriptor {
+            // A descriptor is sent with a byte that is no text.
+            Some(descriptor) => received = Some(descriptor),
+            None if length == 0 => break,
+            None => text.extend_from_slice(&buffer[..length]),
+        }
+    }
+    Ok((received, String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// Receives a message: its length, and the descriptor that was sent with it.
+fn receive(
+    socket: &UnixStream,
+    buffer: &mut [u8],
+    flags: MsgFlags,
+) -> Result<(usize, Option<OwnedFd>), Errno> {
+    let mut place = [IoSliceMut::new(buffer)];
     let mut rights = cmsg_space!(RawFd);
-    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_CMSG_CLOEXEC;
-    let message = match recvmsg::<()>(socket.as_raw_fd(), &mut place, Some(&mut rights), flags) {
-        Err(Errno::EAGAIN) => return Ok(None),
-        message => message?,
-    };
+    let flags = flags | MsgFlags::MSG_CMSG_CLOEXEC;
+    let message = recvmsg::<()>(socket.as_raw_fd(), &mut place, Some(&mut rights), flags)?;
     let mut received = None;
     for control in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(descriptors) = control {
@@ -367,5 +406,5 @@ pub(super) fn receive_descriptor(socket: &UnixStream) -> io::Result<Option<Owned
             }
         }
     }
-    Ok(received)
+    Ok((message.bytes, received))
 }

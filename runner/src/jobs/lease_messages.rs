@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct FreeDevice {
     /// The name of the host.
+    #[schema(max_length = 64, pattern = "^[0-9A-Za-z._-]+$")]
     pub(crate) host: String,
     /// The device that is free. Its id begins with the host's name and a slash.
     pub(crate) device: Device,

@@ -46,7 +46,7 @@ impl LocalRunner {
     ) -> Self {
         let host = Host::detect(settings.mechanisms);
         let searching = State {
-            runner: Arc::new(Runner::searching(settings.clone(), host)),
+            runner: Arc::new(Runner::searching(settings.clone(), host.clone())),
             phase: Phase::Searching,
         };
         let (sender, receiver) = watch::channel(searching);
@@ -55,13 +55,13 @@ impl LocalRunner {
                 if sender.borrow().phase != Phase::Installing {
                     tracing::info!("PyTorch is being installed; benchmarks will run after that");
                     sender.send_replace(State {
-                        runner: Arc::new(Runner::installing(settings.clone(), host)),
+                        runner: Arc::new(Runner::installing(settings.clone(), host.clone())),
                         phase: Phase::Installing,
                     });
                 }
                 sleep(INSTALL_POLL).await;
             }
-            let runner = match Runner::discover(settings.clone(), host).await {
+            let runner = match Runner::discover(settings.clone(), host.clone()).await {
                 Ok(runner) => runner,
                 Err(error) => Runner::without_package(settings, host, &error),
             };

@@ -8,4 +8,4 @@ mod probe;
 pub(crate) use emulator::{emulator, emulator_for_others};
 pub(crate) use installation::is_installing;
 pub(crate) use package::{PackageError, unpack};
-pub(crate) use probe::{Interpreter, find};
+pub(crate) use probe::{Interpreter, READS_ITS_FILES, USES_ITS_GPU, find};

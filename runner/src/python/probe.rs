@@ -100,7 +100,7 @@ print(json.dumps({'executable': sys.executable, 'folders': folders, 'user_base':
 ";
 
 /// Opens the files that a worker needs.
-const READS_ITS_FILES: &str = "
+pub(crate) const READS_ITS_FILES: &str = "
 import importlib.util, os, sys
 folders = [path for path in sys.path if os.path.isdir(path)]
 for name in ('hipward_kernels', 'torch'):
@@ -113,6 +113,13 @@ for folder in folders:
             if entry.is_file():
                 open(entry.path, 'rb').close()
 open(os.path.join(os.environ['HOME'], 'tmp', 'probe'), 'w').close()
+";
+
+/// Continues [`READS_ITS_FILES`]: uses the only GPU that a worker sees.
+pub(crate) const USES_ITS_GPU: &str = "
+if importlib.util.find_spec('torch') is not None:
+    import torch
+    torch.zeros(1, device='cuda').cpu()
 ";
 
 /// Repeats a process that was killed by a signal, such as by the kernel when memory was short. Its end says nothing about

@@ -131,6 +131,8 @@ pub(crate) struct SiteOptions {
     pub(crate) runners: Vec<String>,
     /// Its public origin and the links in the footer of each page.
     pub(crate) public: PublicSite,
+    /// Whether readers can sign in with an identity provider.
+    pub(crate) signs_in: bool,
 }
 
 impl Pages {
@@ -168,7 +170,8 @@ impl Pages {
         let ops = Ops::parse(texts::<OwnKernels>());
         let mut site = Site::new(content, ops, assets, &options.base)
             .with_runners(options.runners.clone())
-            .with_public_site(options.public.clone());
+            .with_public_site(options.public.clone())
+            .with_sign_in(options.signs_in);
         let team_rules = options.rules.as_deref().map(load_rules).transpose()?;
         if let Some(team) = &team_rules {
             site = site.with_team_rules(team.rules.clone());

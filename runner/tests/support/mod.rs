@@ -198,6 +198,18 @@ impl Server {
         }
     }
 
+    /// The supervisor of a process of a job: its ancestor that is a child of the server. Processes of bubblewrap may be between them.
+    pub(crate) fn supervisor(&self, process: u32) -> Option<u32> {
+        let mut below = process;
+        loop {
+            match parent(below)? {
+                0 => return None,
+                above if above == self.pid() => return (below != process).then_some(below),
+                above => below = above,
+            }
+        }
+    }
+
     pub(crate) fn port(&self) -> &str {
         self.url.rsplit(':').next().expect("a port")
     }
@@ -257,7 +269,7 @@ impl Server {
         let (_, body) = self.get("/api/v1/capabilities");
         let capabilities: Capabilities = serde_json::from_str(&body).expect("capabilities");
         let isolation = capabilities.isolation;
-        let fenced = isolation.level == IsolationLevel::Files;
+        let fenced = isolation.level >= IsolationLevel::Files;
         assert!(fenced || !isolation.missing.is_empty(), "{isolation:?}");
         fenced
     }
@@ -473,6 +485,14 @@ pub(crate) fn signal(pid: u32, signal: &str) {
         .args([signal, &pid.to_string()])
         .status();
     assert!(status.expect("kill runs").success());
+}
+
+/// The parent of a process, if it still runs.
+fn parent(process: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, in parentheses, may contain spaces.
+    let fields = stat.rsplit_once(") ")?.1;
+    fields.split(' ').nth(1)?.parse().ok()
 }
 
 /// Processes whose environment contains `marker`.

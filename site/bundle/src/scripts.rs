@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Scripts that a page or a worker loads by itself; everything else in site/js is imported.
-const ENTRIES: [&str; 10] = [
+const ENTRIES: [&str; 11] = [
     "boot",
     "interactive",
     "editor",
     "exercise",
+    "sign-in",
     "analyzer-worker",
     "emulator-client",
     "emulator-worker",

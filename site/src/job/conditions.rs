@@ -152,5 +152,6 @@ pub(crate) fn level(level: IsolationLevel) -> &'static str {
         IsolationLevel::Limits => "resource limits only",
         IsolationLevel::Syscalls => "resource limits and system calls",
         IsolationLevel::Files => "resource limits, system calls and files",
+        IsolationLevel::Namespaces => "resource limits, system calls, files and namespaces",
     }
 }

@@ -11,6 +11,8 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; \
     style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; \
     worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// The page of a server on which a reader signs in.
+const SIGN_IN: &str = "sign-in";
 /// Runs before the first paint, so that a chosen theme does not flash.
 const THEME_SCRIPT: &str = include_str!("../../js/theme.js");
 
@@ -100,6 +102,12 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                         <nav aria-label="Site">
                             <ul role="list">{navigation(site, route)}</ul>
                         </nav>
+                        {site
+                            .signs_in
+                            .then(|| {
+                                let href = site.below(SIGN_IN);
+                                view! { <a class="sign-in" href=href data-sign-in>"Sign in"</a> }
+                            })}
                         <button type="button" class="theme needs-js" data-theme-toggle>
                             <span>"Theme: "</span>
                             <span data-theme-name>"auto"</span>

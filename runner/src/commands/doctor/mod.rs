@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     devices,
-    isolation::Host,
+    isolation::{Host, NO_CGROUP, NO_NAMESPACES},
     jobs::Runner,
     web::assets::{Assets, MANIFEST},
 };
@@ -133,19 +133,27 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
     findings.extend(isolation.missing.into_iter().map(|missing| {
         Finding::Lacks(Missing {
             what: "isolation".to_owned(),
+            fix: isolation_fix(&missing, isolation.level).to_owned(),
             consequence: missing,
-            fix: if isolation.level == IsolationLevel::Files {
-                // Newer Linux releases support more restrictions.
-                "sudo apt-get install -t bookworm-backports linux-image-amd64, or another way to a newer Linux; then restart"
-                    .to_owned()
-            } else {
-                "add lsm=landlock to what Linux is started with (GRUB_CMDLINE_LINUX in /etc/default/grub), sudo update-grub, restart; \
-                 in a container: allow the system calls of Landlock and seccomp"
-                    .to_owned()
-            },
         })
     }));
     Ok(findings)
+}
+
+/// What to do about a missing part of the isolation.
+fn isolation_fix(missing: &str, level: IsolationLevel) -> &'static str {
+    if missing.starts_with(NO_NAMESPACES) {
+        "sudo apt-get install bubblewrap; if it is installed, permit user namespaces: \
+         sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, --security-opt seccomp=unconfined in a container"
+    } else if missing == NO_CGROUP {
+        "start the server as a systemd unit with Delegate=yes, such as the one in runner/deploy/systemd"
+    } else if level >= IsolationLevel::Files {
+        // Newer Linux releases support more restrictions.
+        "sudo apt-get install -t bookworm-backports linux-image-amd64, or another way to a newer Linux; then restart"
+    } else {
+        "add lsm=landlock to what Linux is started with (GRUB_CMDLINE_LINUX in /etc/default/grub), sudo update-grub, restart; \
+         in a container: allow the system calls of Landlock and seccomp"
+    }
 }
 
 /// AMD GPUs in the kernel's list, and whether this user may use them.

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     devices,
-    isolation::Host,
+    isolation::{Host, Namespaces},
     python::{PackageError, unpack},
 };
 use hipward_protocol::{Capabilities, Device, Isolation, Missing, Variant, Vendor};
@@ -56,14 +56,14 @@ impl Runner {
         let slots =
             request_workers::SLOTS + python.as_ref().map_or(0, |python| python.devices.len());
         let mut sandboxes = Sandboxes::new(host, slots, &settings.data);
-        if let (Ok(found), Some(identity)) = (&python, sandboxes.identity())
-            && let Some(folder) = found.unreadable_folder(&settings, &identity).await
-        {
-            let refusal = Refusal::python_unreadable(&folder);
-            if !sandboxes.bypass_permissions(folder) {
-                python = Err(refusal);
+        let refusal = match &python {
+            Ok(found) => fit(&mut sandboxes, &settings, found).await,
+            Err(_) => {
+                sandboxes.set_namespaces(Namespaces::None("not tried without a Python".to_owned()));
+                None
             }
-        }
+        };
+        python = refusal.map_or(python, Err);
         Ok(Runner {
             unused_gpu: unused_gpu(&python),
             settings,
@@ -227,6 +227,29 @@ impl Runner {
         self.sandboxes
             .prepare(&self.settings, python, slot, gpu, module)
     }
+}
+
+/// Fits the sandboxes to a Python and its folders. Returns why no job can run, if none can.
+async fn fit(sandboxes: &mut Sandboxes, settings: &Settings, python: &Python) -> Option<Refusal> {
+    let is_too_weak = |sandboxes: &Sandboxes| {
+        Refusal::if_too_weak(&sandboxes.isolation(), settings.minimum_isolation)
+    };
+    let bubblewrap = sandboxes.namespaces();
+    // In namespaces, folders around Python's folders need not be open to others.
+    if sandboxes.try_namespaces(settings, python).await {
+        return is_too_weak(sandboxes);
+    }
+    if let Some(identity) = sandboxes.identity()
+        && let Some(folder) = python.unreadable_folder(settings, &identity).await
+    {
+        let refusal = Refusal::python_unreadable(&folder);
+        if !sandboxes.bypass_permissions(folder) {
+            return Some(refusal);
+        }
+        sandboxes.set_namespaces(bubblewrap);
+        sandboxes.try_namespaces(settings, python).await;
+    }
+    is_too_weak(sandboxes)
 }
 
 /// The AMD GPU that the kernel lists and this Python does not see, if there is one.

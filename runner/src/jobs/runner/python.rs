@@ -36,7 +36,7 @@ impl Python {
         let interpreter = Interpreter::locate(executable)
             .await
             .map_err(Refusal::no_torch)?;
-        let readable = FileRules::new(1, interpreter.readable(), false).read;
+        let readable = FileRules::new(interpreter.readable(), false).read;
         if let Some(folder) = folder_containing(&settings.data, &readable) {
             return Err(Refusal::data_readable(&folder));
         }

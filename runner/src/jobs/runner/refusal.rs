@@ -143,13 +143,14 @@ fn level_name(level: IsolationLevel) -> &'static str {
         IsolationLevel::Limits => "limits",
         IsolationLevel::Syscalls => "syscalls",
         IsolationLevel::Files => "files",
+        IsolationLevel::Namespaces => "namespaces",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isolation::Host;
+    use crate::isolation::{Host, Namespaces};
 
     #[test]
     fn runner_with_too_weak_isolation_refuses_with_a_reason() {
@@ -158,6 +159,7 @@ mod tests {
             seccomp: true,
             root: false,
             cgroup: false,
+            namespaces: Namespaces::None("it is not installed".to_owned()),
         };
         let isolation = weak.isolation(None, None, None);
         let refusal = Refusal::if_too_weak(&isolation, IsolationLevel::Files).expect("is too weak");

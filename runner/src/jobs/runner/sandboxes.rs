@@ -3,11 +3,13 @@
 use super::{python::Python, settings::Settings};
 use crate::{
     devices::{self, Lease, NvidiaGpu},
-    isolation::{Cgroups, FileRules, Host, Identity, Limits, ReservedUid, SandboxSpec},
+    isolation::{
+        self, Cgroups, FileRules, Host, Identity, Limits, Namespaces, ReservedUid, SandboxSpec,
+    },
     jobs::{PrivateDirectory, request_workers::EXERCISE_MODULE},
     procfs, python,
 };
-use hipward_protocol::Isolation;
+use hipward_protocol::{Isolation, Vendor};
 use std::{
     env, io,
     path::{Path, PathBuf},
@@ -87,13 +89,54 @@ impl Sandboxes {
         self.host.landlock_abi.is_some()
     }
 
+    /// Whether workers get namespaces.
+    pub(super) fn namespaces(&self) -> Namespaces {
+        self.host.namespaces.clone()
+    }
+
+    /// Changes whether workers get namespaces.
+    pub(super) fn set_namespaces(&mut self, namespaces: Namespaces) {
+        self.host.namespaces = namespaces;
+    }
+
+    /// Runs Python in namespaces, if the host has a program for them, on a GPU if the host has one. If that fails, workers get no namespaces,
+    /// and the isolation states why. Returns whether they get them.
+    pub(super) async fn try_namespaces(&mut self, settings: &Settings, python: &Python) -> bool {
+        if self.host.namespaces.program().is_none() {
+            return false;
+        }
+        let trial = async {
+            let prepared = self.prepare(settings, python, 0, false, "")?;
+            let spec = SandboxSpec {
+                arguments: ["-P", "-c", python::READS_ITS_FILES]
+                    .map(str::to_owned)
+                    .into(),
+                ..prepared.spec.clone()
+            };
+            isolation::attempt(spec).await.map_err(io::Error::other)
+        };
+        match trial.await {
+            Ok(()) => true,
+            Err(error) => {
+                self.host.namespaces =
+                    Namespaces::None(format!("Python does not run in it here: {error}"));
+                false
+            }
+        }
+    }
+
     /// The isolation of every worker.
     pub(super) fn isolation(&self) -> Isolation {
         self.isolation_as(self.identity().as_ref())
     }
 
+    /// The cgroups, unless workers could leave theirs.
+    fn worker_cgroups(&self) -> Option<&Cgroups> {
+        self.cgroups.as_ref().filter(|_| self.host.keeps_cgroups())
+    }
+
     fn isolation_as(&self, identity: Option<&Identity>) -> Isolation {
-        let cgroup = self.cgroups.as_ref().map(Cgroups::controls);
+        let cgroup = self.worker_cgroups().map(Cgroups::controls);
         self.host
             .isolation(identity, cgroup, self.closed.as_deref())
     }
@@ -119,9 +162,9 @@ impl Sandboxes {
         let mut environment = python
             .interpreter
             .environment(&python.package, directory.path());
-        let mut files = self.host.landlock_abi.map(|abi| FileRules {
+        let mut files = self.host.restricts_files().then(|| FileRules {
             bypass_permissions: identity.is_some() && self.closed.is_some(),
-            ..FileRules::new(abi, readable.chain([python.package.clone()]), gpu)
+            ..FileRules::new(readable.chain([python.package.clone()]), gpu)
         });
         if let Some((variable, program)) = &self.emulator
             && module == EXERCISE_MODULE
@@ -159,9 +202,11 @@ impl Sandboxes {
                 processes: Settings::MAX_PROCESSES,
                 threads: Limits::threads(existing_threads),
             },
-            cgroup: self.cgroups.as_ref().map(Cgroups::spec).transpose()?,
+            cgroup: self.worker_cgroups().map(Cgroups::spec).transpose()?,
             identity: identity.clone(),
             files,
+            landlock_abi: self.host.landlock_abi,
+            bubblewrap: self.host.namespaces.program().map(Path::to_owned),
             seccomp: self.host.seccomp,
             gpu,
         };

@@ -4,13 +4,16 @@ use super::{
     Store,
     error::Result,
     log::stored_name,
-    queries::{event, summary},
+    positions::{Queued, positions},
+    queries::{event, summary_at},
     sql::{Row, Sql, Value, values},
 };
 use hipward_protocol::{Event, JobState, JobSummary, JobView, ListedJob, Outcome};
 
 /// Maximum number of words of a search that are used.
 const MAX_WORDS: usize = 8;
+/// The columns of a list.
+const COLUMNS: &str = "id, outcomes, result, on_device, owner, state, rank, turn, number, device";
 /// Maximum number of results in a history.
 const MAX_RUNS: usize = 60;
 
@@ -105,19 +108,28 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A job of a list, from its columns `id`, `outcomes`, `result`, `on_device` and `owner`.
-fn listed(tx: &dyn Sql, row: &Row) -> Result<Option<ListedJob>> {
-    let Some(job) = summary(tx, &row.get::<String>(0)?)? else {
-        return Ok(None);
-    };
-    let has_verdict = row.get::<Option<String>>(1)?.is_some();
-    let result: Option<String> = row.get(2)?;
-    Ok(Some(ListedJob {
-        job,
-        headline: result.filter(|_| has_verdict),
-        device: row.get(3)?,
-        owner: row.get(4)?,
-    }))
+/// The jobs of a list, from the rows of `select` [`COLUMNS`].
+fn listed(tx: &dyn Sql, rows: &[Row]) -> Result<Vec<ListedJob>> {
+    let is_queued = |row: &&Row| row.get::<String>(5).is_ok_and(|state| state == "queued");
+    let queued = rows.iter().filter(is_queued);
+    let queued = queued.map(|row| Ok((row.get(0)?, Queued::read(row, 6)?)));
+    let positions = positions(tx, queued.collect::<Result<Vec<_>>>()?)?;
+    let mut listed = Vec::with_capacity(rows.len());
+    for row in rows {
+        let id: String = row.get(0)?;
+        let Some(job) = summary_at(tx, &id, positions.get(&id).copied())? else {
+            continue;
+        };
+        let has_verdict = row.get::<Option<String>>(1)?.is_some();
+        let result: Option<String> = row.get(2)?;
+        listed.push(ListedJob {
+            job,
+            headline: result.filter(|_| has_verdict),
+            device: row.get(3)?,
+            owner: row.get(4)?,
+        });
+    }
+    Ok(listed)
 }
 
 impl Store {
@@ -126,23 +138,16 @@ impl Store {
         let (condition, mut params) = filter.sql()?;
         params.push(limit.into());
         let query = format!(
-            "select id, outcomes, result, on_device, owner from jobs {condition} order by number desc limit ?{}",
+            "select {COLUMNS} from jobs {condition} order by number desc limit ?{}",
             params.len()
         );
-        self.read(|tx| {
-            let rows = tx.query(&query, &params)?;
-            let listed = rows.iter().filter_map(|row| listed(tx, row).transpose());
-            listed.collect()
-        })
+        self.read(|tx| listed(tx, &tx.query(&query, &params)?))
     }
 
     /// A job as in a list.
     pub(crate) fn listed(&self, id: &str) -> Result<Option<ListedJob>> {
-        self.read(|tx| {
-            let query = "select id, outcomes, result, on_device, owner from jobs where id = ?1";
-            let row = tx.first(query, values![id])?;
-            row.map_or(Ok(None), |row| listed(tx, &row))
-        })
+        let query = format!("select {COLUMNS} from jobs where id = ?1");
+        self.read(|tx| Ok(listed(tx, &tx.query(&query, values![id])?)?.pop()))
     }
 
     /// The devices that jobs have been leased to, by id.

@@ -4,7 +4,8 @@
 use super::{
     deliveries,
     error::{Result, StoreError},
-    long_queue::{LongQueue, Place},
+    long_queue::LongQueue,
+    positions::position,
     sql::{Sql, values},
     turns, usage,
 };
@@ -166,39 +167,6 @@ impl Log {
         });
         self.add(tx, job, attempt, &failed)?;
         Ok(false)
-    }
-}
-
-/// The number of queued jobs ahead of a job, counted up to [`COUNTED`]. Only jobs that may run on the same device count. With
-/// `long_queue`, the count of another job may be used.
-pub(super) fn position(tx: &dyn Sql, job: &str, long_queue: Option<&LongQueue>) -> Result<usize> {
-    let found = tx.first(
-        "select rank, turn, number, device from jobs where id = ?1",
-        values![job],
-    )?;
-    let Some(found) = found else {
-        return Ok(0);
-    };
-    let place = Place {
-        rank: found.get(0)?,
-        turn: found.get(1)?,
-        number: found.get(2)?,
-    };
-    let device: Option<String> = found.get(3)?;
-    let count = || {
-        // In the order of the index, so that the count ends at the limit.
-        tx.one(
-            "select count(*) from (
-                 select 1 from jobs where state = 'queued' and (rank, turn, number) < (?1, ?2, ?3)
-                     and (device is null or cast(?4 as text) is null or device = ?4)
-                 order by rank, turn, number limit ?5
-             ) ahead",
-            values![place.rank, place.turn, place.number, &device, COUNTED],
-        )
-    };
-    match long_queue {
-        Some(long_queue) if device.is_none() => long_queue.ahead(place, count),
-        _ => count(),
     }
 }
 

@@ -10,6 +10,7 @@ mod leases;
 mod listing;
 mod log;
 mod long_queue;
+mod positions;
 mod postgres;
 mod queries;
 mod removal;

@@ -4,7 +4,8 @@ use super::{
     Store,
     error::Result,
     lock,
-    log::{self, seconds_since},
+    log::seconds_since,
+    positions,
     sql::{Row, Sql, values},
 };
 use crate::jobs::lease_messages::FreeDevice;
@@ -164,7 +165,7 @@ pub(super) fn summary_at(
         position: match state {
             JobState::Queued => match position {
                 Some(position) => Some(position),
-                None => Some(log::position(tx, id, None)?),
+                None => Some(positions::position(tx, id, None)?),
             },
             _ => None,
         },

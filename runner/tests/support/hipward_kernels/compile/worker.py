@@ -8,6 +8,8 @@ import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--events-fd", type=int)
+# Not the process id, which is the same for each worker in a namespace of its own.
+worker = int.from_bytes(os.urandom(4))
 answers = os.fdopen(parser.parse_args().events_fd, "w", buffering=1)
 answers.write(json.dumps({"type": "ready"}) + "\n")
 for line in sys.stdin:
@@ -20,5 +22,5 @@ for line in sys.stdin:
     if source == "refused":
         answer = {"type": "error", "code": "source-error", "message": "there is no such function", "help": "Mend it.", "line": 7}
     else:
-        answer = {"type": "compiled", "echo": source, "pid": os.getpid()}
+        answer = {"type": "compiled", "echo": source, "worker": worker}
     answers.write("not json\n" if source == "garbled" else json.dumps(answer) + "\n")
