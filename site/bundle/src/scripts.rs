@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Scripts that a page or a worker loads by itself; everything else in site/js is imported.
-const ENTRIES: [&str; 10] = [
+const ENTRIES: [&str; 11] = [
     "boot",
     "interactive",
     "editor",
@@ -17,6 +17,7 @@ const ENTRIES: [&str; 10] = [
     "emulator-client",
     "emulator-worker",
     "folder",
+    "run-kernel",
     "search",
     "zip",
 ];
