@@ -89,7 +89,7 @@ cgroups: ## Test the isolation with cgroup v2 on a kernel that runs as a program
 schemathesis: build ## Test the API with requests that are generated from its OpenAPI document
 	@HIPWARD=$(HIPWARD) tools/schemathesis $(SCHEMATHESIS_FLAGS)
 
-fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
+fuzz: ## Fuzz the analyzer and the emulator: make fuzz SECONDS=60 (for each target)
 	@tools/fuzz $(SECONDS)
 
 bench-gpu: setup python ## Measure the ops on this machine's GPU and append rows to kernels/results/

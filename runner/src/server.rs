@@ -73,6 +73,7 @@ impl Server {
             runner: self.runner,
             compiler: Arc::new(RequestWorkers::compile()),
             judges: Arc::new(RequestWorkers::exercise()),
+            emulators: Arc::new(RequestWorkers::emulate()),
             pages: self.pages,
             streams: Streams::new(limits.streams()),
             body_timeout: limits.request_timeout,

@@ -323,6 +323,49 @@ fn each_kernel_is_compiled_in_a_new_worker() {
 }
 
 #[test]
+fn each_kernel_is_executed_in_a_new_worker_with_this_program() {
+    let server = Server::start(&[]);
+    let emulate = |source: &str| {
+        let request = json!({"language": "cuda", "source": source, "launch": "grid = 1"});
+        let mut answer = server
+            .authorized(agent().post(format!("{}/api/v1/emulate", server.url)))
+            .send_json(&request)
+            .expect("answers");
+        let body = answer.body_mut().read_to_string().expect("a body");
+        (answer.status().as_u16(), body)
+    };
+    let mut workers = Vec::new();
+    for _ in 0..2 {
+        let (status, body) = emulate("two\nlines");
+        assert_eq!(status, 200, "{body}");
+        let report: Value = serde_json::from_str(&body).expect("JSON");
+        let received: Value =
+            serde_json::from_str(report["kernel"].as_str().expect("text")).expect("JSON");
+        let expected = json!({
+            "language": "cuda", "source": "two\nlines", "arch": null, "launch": "grid = 1",
+            "reference": null, "unsafe_fixes": false,
+        });
+        assert_eq!(received, expected);
+        let program = report["output"].as_str().expect("a path");
+        assert!(program.ends_with("/hipward"), "{program}");
+        workers.push(report["workgroup"][0].as_u64().expect("a process id"));
+    }
+    assert_ne!(workers[0], workers[1], "one worker answered twice");
+    for (source, code) in [
+        ("not-executed", "emulate-not-executed"),
+        ("timeout", "emulate-timeout"),
+        ("failed", "emulate-failed"),
+        ("silent", "emulate-failed"),
+        ("garbled", "emulate-failed"),
+    ] {
+        let (status, body) = emulate(source);
+        let problem = problem(&body);
+        assert_eq!((status, problem.code.as_str()), (422, code), "{body}");
+        assert!(!problem.help.is_empty());
+    }
+}
+
+#[test]
 fn invalid_or_aborted_compile_requests_use_no_worker() {
     let server = Server::start(&[]);
     let compile = |request: &Value, patience: Duration| {

@@ -115,6 +115,11 @@ fn code_of_a_team_member_waits_until_an_operator_has_approved_it() {
         refused(call("POST", "/api/v1/compile", &ann, kernel)),
         (403, "approval-required".to_owned())
     );
+    let launch = json!({"language": "hip", "source": "x", "launch": "grid = 1"});
+    assert_eq!(
+        refused(call("POST", "/api/v1/emulate", &ann, launch)),
+        (403, "approval-required".to_owned())
+    );
 
     assert_ne!(
         job(call("POST", &approve, &carl, json!({}))).state,

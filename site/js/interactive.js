@@ -56,6 +56,7 @@ async function hydrate() {
     remoteJob: () => namedJob()?.api,
     runnerName: (runner) => (runners.length > 1 || runner !== base ? runnerName(runner) : ""),
     selectLine,
+    showRun: async (region, source, arch) => (await import(asset("run-kernel.js"))).showRun(region, source, arch),
     unpack,
   };
   await firstPaint();

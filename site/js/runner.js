@@ -79,6 +79,15 @@ export function judge(exercise, code) {
   });
 }
 
+// Executes a kernel in the emulator of a runner.
+export function emulate(request, runner = base) {
+  return call(`${runner}api/v1/emulate`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+}
+
 // Approves or rejects the code of a job: `approve`, or `reject` with a reason.
 export function decide(job, decision, reason) {
   return call(`${base}api/v1/jobs/${job}/${decision}`, {

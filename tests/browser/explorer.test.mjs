@@ -1,8 +1,9 @@
 // The explorer on the page for machine code: kernels run in the browser, in the emulator of kernels/emulator.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { startBrowser, startServer } from '../support/server.mjs';
+import { require, startBrowser, startServer } from '../support/server.mjs';
 
 let server;
 let browser;
@@ -105,6 +106,71 @@ test('the access of an instruction is drawn as segments and banks', async () => 
   await at(/Wavefront 1 of workgroup/);
 });
 
+test('keys in the listing step, and fields keep their own keys', async () => {
+  await run('transpose');
+  const listing = explorer().getByLabel('Instructions');
+  await listing.focus();
+  await at(/^Instruction 1 of/);
+  await page.keyboard.press('ArrowRight');
+  await at(/^Instruction 2 of/);
+  await page.keyboard.press('ArrowDown');
+  await at(/^Instruction 3 of .* lanes are active\. [sv]_\w+ /);
+  await page.keyboard.press('ArrowLeft');
+  await at(/^Instruction 2 of/);
+  await page.keyboard.press('ArrowUp');
+  await at(/^Instruction 1 of/);
+  await page.keyboard.press('End');
+  await at(/^Instruction (\d+) of \1,/);
+  await page.keyboard.press('Home');
+  await at(/^Instruction 1 of/);
+  await page.keyboard.press('PageDown');
+  await at(/Wavefront 1 of workgroup/);
+  // On a button the keys are the same; in a field they are the field's.
+  await page.keyboard.press('Home');
+  await at(/^Instruction 1 of/);
+  await explorer().getByRole('button', { name: 'Step', exact: true }).focus();
+  await page.keyboard.press('ArrowRight');
+  await at(/^Instruction 2 of/);
+  await explorer().getByLabel('Run to line').focus();
+  await page.keyboard.type('12');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowRight');
+  assert.match(await region('step').innerText(), /^Instruction 2 of/);
+  // An entered line would be run to when the field is left.
+  await page.keyboard.press('Control+A');
+  await page.keyboard.press('Delete');
+  await listing.focus();
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await at(/^Instruction 3 of/);
+});
+
+test('drawings are tables as well, and the explorer has no violations of accessibility rules', async () => {
+  const context = await browser.newContext({ bypassCSP: true });
+  const before = page;
+  page = await context.newPage();
+  await run('transpose');
+  await line('global_load').first().click();
+  await region('access').filter({ hasText: 'in 4 segments' }).waitFor();
+  const drawn = () => explorer().getByRole('table', { name: 'Lanes of each place' });
+  await explorer().getByText('The drawing as a table').click();
+  assert.equal(await drawn().locator('tbody tr').count(), 4);
+  const segment = await drawn().locator('tbody tr').first().locator('td').innerText();
+  assert.equal(segment, Array.from({ length: 16 }, (_, lane) => lane).join(', '));
+  await line('ds_read').first().click();
+  // The table stays open while the reader steps.
+  await region('access').filter({ hasText: 'bytes of LDS' }).waitFor();
+  const banks = await drawn().locator('tbody tr').allInnerTexts();
+  assert.ok(banks.length > 0 && banks.every((row) => /^bank \d+\s+\d+(, \d+)*$/.test(row)), banks.join('\n'));
+  await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const violations = await page.evaluate(async () =>
+    (await globalThis.axe.run('[data-explorer]')).violations.map(({ id, nodes }) => `${id}: ${nodes[0].html} ${nodes[0].failureSummary}`),
+  );
+  page = before;
+  await context.close();
+  assert.deepEqual(violations, []);
+});
+
 test('a load past the end is reported with its line and lane', async () => {
   await run('past-the-end');
   const finding = await region('checks').innerText();
@@ -125,6 +191,10 @@ test('a launch that cannot run reports the reason', async () => {
   const trouble = explorer().getByRole('alert');
   await trouble.filter({ hasText: /cannot run this: a workgroup of 4096 work-items is not possible/ }).waitFor();
   await explorer().getByLabel('Work-items of a workgroup, x').fill('64');
+  await explorer().getByLabel('Workgroups, x').fill('4294967296');
+  await press('Run');
+  await trouble.filter({ hasText: /A grid of 4294967296, 1, 1 is not possible: each size is at most 4294967295/ }).waitFor();
+  await explorer().getByLabel('Workgroups, x').fill('1');
   await press('Run');
   await region('outcome').waitFor();
   assert.equal(await trouble.innerText(), '');

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 use crate::{Launch, Listing, Memory, Program, Writer, report_to_json, run};
 
@@ -21,20 +21,24 @@ struct Description {
     /// The kernel's name; may be left out if the listing has one kernel.
     kernel: Option<String>,
     /// Workgroups in each dimension.
-    grid: [u32; 3],
+    grid: [Number; 3],
     /// Work-items of a workgroup in each dimension.
-    workgroup: [u32; 3],
+    workgroup: [Number; 3],
     buffers: Vec<Buffer>,
     arguments: Vec<Argument>,
     /// Bytes of LDS beyond those that the code declares.
-    #[serde(default)]
-    lds: u32,
+    #[serde(default = "no_lds")]
+    lds: Number,
     /// Most instructions that the wavefronts execute together.
     #[serde(default = "default_budget")]
     budget: u64,
     /// Addresses, as those of arguments, whose last store is reported as `writers`.
     #[serde(default)]
     watch: Vec<(usize, u64)>,
+}
+
+fn no_lds() -> Number {
+    0.into()
 }
 
 fn default_budget() -> u64 {
@@ -121,10 +125,11 @@ fn emulate() -> Result<Value, String> {
         .collect::<Result<Vec<u64>, _>>()?;
     memory.watch(watched.iter().copied());
     let launch = Launch {
-        grid: description.grid,
-        workgroup: description.workgroup,
+        grid: sizes("grid", &description.grid)?,
+        workgroup: sizes("workgroup", &description.workgroup)?,
         arguments,
-        dynamic_lds: description.lds,
+        dynamic_lds: whole(&description.lds)
+            .ok_or_else(|| not_possible("lds", &description.lds))?,
         budget: description.budget,
     };
     let report = run(&program, &launch, &mut memory).map_err(|error| error.to_string())?;
@@ -165,6 +170,25 @@ fn emulate() -> Result<Value, String> {
         result["writers"] = writers.collect();
     }
     Ok(result)
+}
+
+fn sizes(name: &str, numbers: &[Number; 3]) -> Result<[u32; 3], String> {
+    match numbers.each_ref().map(whole) {
+        [Some(x), Some(y), Some(z)] => Ok([x, y, z]),
+        _ => {
+            let [x, y, z] = numbers;
+            Err(not_possible(name, format!("({x}, {y}, {z})")))
+        }
+    }
+}
+
+fn whole(number: &Number) -> Option<u32> {
+    number.as_u64().and_then(|number| number.try_into().ok())
+}
+
+fn not_possible(name: &str, found: impl std::fmt::Display) -> String {
+    let most = u32::MAX;
+    format!("{name}={found} is not possible: a size is a whole number from 0 to {most}")
 }
 
 /// An address in a buffer.

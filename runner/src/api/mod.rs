@@ -9,6 +9,8 @@ mod compile;
 mod compile_schema;
 mod content_changes;
 mod devices;
+mod emulate;
+mod emulate_schema;
 mod entity_tag;
 mod events;
 mod exercises;
@@ -66,6 +68,8 @@ pub(crate) struct App {
     pub(crate) compiler: Arc<RequestWorkers>,
     /// The judges of exercises.
     pub(crate) judges: Arc<RequestWorkers>,
+    /// The workers that execute kernels in the emulator.
+    pub(crate) emulators: Arc<RequestWorkers>,
     /// The site.
     pub(crate) pages: LivePages,
     /// The access checks.
@@ -133,6 +137,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(rules::list))
         .routes(routes!(compile::compile))
         .routes(routes!(exercises::judge))
+        .routes(routes!(emulate::emulate))
         .routes(routes!(hosts::report))
         .routes(routes!(hosts::wait))
         .routes(routes!(hosts::claim))

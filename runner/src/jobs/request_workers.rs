@@ -1,5 +1,5 @@
 //! Workers that answer one request each, with the isolation of jobs, because a request contains Python that can do
-//! anything: kernels to compile, and answers to exercises. A worker is killed after its answer. The next one is warmed
+//! anything: kernels to compile, kernels to execute with a reference, and answers to exercises. A worker is killed after its answer. The next one is warmed
 //! up meanwhile, so that a request takes only as long as its work.
 
 use super::{
@@ -25,10 +25,13 @@ const WARM_UP_TIMEOUT: Duration = Duration::from_secs(180);
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The number of slots of all kinds of request workers, which follow the slots of the devices.
-pub(super) const SLOTS: usize = COMPILE.slots + EXERCISE.slots;
+pub(super) const SLOTS: usize = COMPILE.slots + EXERCISE.slots + EMULATE.slots;
 
 /// The module of the workers that judge exercises.
 pub(super) const EXERCISE_MODULE: &str = "hipward_kernels.exercise.worker";
+
+/// The module of the workers that execute kernels in the emulator.
+pub(super) const EMULATE_MODULE: &str = "hipward_kernels.emulate.worker";
 
 /// A kind of worker.
 #[derive(Debug)]
@@ -70,6 +73,18 @@ const EXERCISE: Kind = Kind {
     wall_limit: Duration::from_secs(25),
     max_answer_bytes: 512 * 1024,
     max_requests: 16,
+};
+
+const EMULATE: Kind = Kind {
+    name: "emulate",
+    module: EMULATE_MODULE,
+    first_slot: COMPILE.slots + EXERCISE.slots,
+    // One run uses all cores.
+    slots: 1,
+    // The worker stops a run after 50 seconds, and reports it.
+    wall_limit: Duration::from_secs(60),
+    max_answer_bytes: 4 * 1024 * 1024,
+    max_requests: 8,
 };
 
 /// Why there is no answer.
@@ -123,6 +138,11 @@ impl RequestWorkers {
     /// The workers that judge exercises.
     pub(crate) fn exercise() -> Self {
         Self::new(&EXERCISE)
+    }
+
+    /// The workers that execute kernels in the emulator.
+    pub(crate) fn emulate() -> Self {
+        Self::new(&EMULATE)
     }
 
     fn new(kind: &'static Kind) -> Self {

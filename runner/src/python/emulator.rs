@@ -1,4 +1,5 @@
-//! The emulator for Python: this binary, which executes a launch with the subcommand `emulate-launch`.
+//! The programs that Python starts: the emulator, which is this binary with the subcommand `emulate-launch`, and this
+//! binary itself for `hipward run`.
 
 use std::{
     env,
@@ -15,17 +16,48 @@ pub(crate) fn emulator() -> Option<(&'static str, PathBuf)> {
     Some(("HIPWARD_EMULATE", path))
 }
 
-/// The emulator for workers with users of their own: a link or a copy in `data` if other users cannot start it where it is.
-pub(crate) fn emulator_for_others(data: &Path) -> Option<(&'static str, PathBuf)> {
-    let (variable, path) = emulator()?;
-    if can_be_started_by_all(&path) {
-        return Some((variable, path));
+/// A program that workers start: the environment variable that names it, and its path.
+pub(crate) type Program = (&'static str, PathBuf);
+
+/// The programs that workers start besides Python. One that cannot be started is absent.
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    /// The emulator, for exercises.
+    pub(crate) emulator: Option<Program>,
+    /// This binary, for `hipward run`.
+    pub(crate) own: Option<Program>,
+}
+
+impl Programs {
+    /// The programs where they are.
+    pub(crate) fn find() -> Self {
+        let own = env::current_exe().ok().filter(|path| path.exists());
+        Programs {
+            emulator: emulator(),
+            own: own.map(|path| ("HIPWARD_PROGRAM", path)),
+        }
     }
-    match link(&path, &data.join("emulator")) {
-        Ok(link) => Some((variable, link)),
-        Err(error) => {
-            tracing::warn!("exercises cannot use the emulator: {error}");
-            None
+
+    /// The programs for workers with users of their own: a link or a copy in `data` of each that other users cannot start
+    /// where it is.
+    pub(crate) fn for_others(data: &Path) -> Self {
+        let Programs { emulator, own } = Self::find();
+        let reachable = |program: Option<Program>, folder: &str| {
+            let (variable, path) = program?;
+            if can_be_started_by_all(&path) {
+                return Some((variable, path));
+            }
+            match link(&path, &data.join(folder)) {
+                Ok(link) => Some((variable, link)),
+                Err(error) => {
+                    tracing::warn!("workers cannot start {}: {error}", path.display());
+                    None
+                }
+            }
+        };
+        Programs {
+            emulator: reachable(emulator, "emulator"),
+            own: reachable(own, "program"),
         }
     }
 }

@@ -18,6 +18,7 @@ const ENTRIES: [&str; 11] = [
     "emulator-client",
     "emulator-worker",
     "folder",
+    "run-kernel",
     "search",
     "zip",
 ];

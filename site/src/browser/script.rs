@@ -32,6 +32,14 @@ extern "C" {
     #[wasm_bindgen(js_name = copyText)]
     pub(crate) async fn copy_text(text: &str) -> JsValue;
 
+    /// Shows the panel that executes a kernel in the emulator, or hides it for an empty source.
+    #[wasm_bindgen(js_name = showRun, catch)]
+    pub(crate) async fn show_run(
+        region: &web_sys::Element,
+        source: &str,
+        arch: &str,
+    ) -> Result<JsValue, JsValue>;
+
     /// Packs a text into a string for an address.
     #[wasm_bindgen(catch)]
     pub(crate) async fn pack(text: &str) -> Result<JsValue, JsValue>;

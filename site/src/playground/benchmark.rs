@@ -1,12 +1,15 @@
-//! The button that starts a benchmark, or the parts that the code lacks for one; and the link to the machine code.
+//! The button that starts a benchmark, or the parts that the code lacks for one; the link to the machine code, and the panel
+//! that executes it in the emulator (site/js/run-kernel.js).
 
 use super::session::Session;
 use super::state::{Runner, State};
 use super::summary::was_read;
-use crate::browser::client_only::client_only;
+use crate::browser::{client_only::client_only, script};
 use crate::inline_code::inline_code;
 use hipward_analyzer_core::{Contract, Language};
+use leptos::html::Div;
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 
 #[component]
 pub(super) fn BenchmarkPanel() -> impl IntoView {
@@ -43,10 +46,41 @@ pub(super) fn BenchmarkPanel() -> impl IntoView {
         };
         Some(client_only(view))
     };
+    let run = NodeRef::<Div>::new();
+    let is_shown = StoredValue::new(false);
+    Effect::new(move |_| {
+        let Some(region) = run.get() else { return };
+        let source = runnable_kernel(&state);
+        // Its script is loaded with the first kernel.
+        if source.is_none() && !is_shown.get_value() {
+            return;
+        }
+        is_shown.set_value(true);
+        let arch = state.target.with_untracked(|target| target.arch.name());
+        spawn_local(async move {
+            let source = source.unwrap_or_default();
+            if let Err(error) = script::show_run(&region, &source, arch).await {
+                state.fail(script::message(&error));
+            }
+        });
+    });
     view! {
         {machine_code}
         {benchmark}
+        <div data-region="run" node_ref=run></div>
     }
+}
+
+/// The text, if it has a kernel in CUDA or HIP.
+fn runnable_kernel(state: &State) -> Option<String> {
+    let is_cuda = state.report.with(|report| {
+        report
+            .as_ref()
+            .is_some_and(|report| report.language == Language::CudaCpp)
+    });
+    state.document.with(|document| {
+        (is_cuda && document.text.contains("__global__")).then(|| document.text.clone())
+    })
 }
 
 /// `triton` or `hip` for a text that the page for machine code can compile.

@@ -95,8 +95,10 @@ impl Instruction {
         let access = environment.counts.access(place.step, place.line);
         access.executions += 1;
         access.bytes += bytes.len() as u64;
-        access.segments64 += address.wrapping_add(bytes.len() as u64 - 1) / 64 - address / 64 + 1;
-        access.lines128 += address.wrapping_add(bytes.len() as u64 - 1) / 128 - address / 128 + 1;
+        // From the position in the first block: the last address can be past 2⁶⁴.
+        let blocks = |size: u64| (address % size + bytes.len() as u64).div_ceil(size);
+        access.segments64 += blocks(64);
+        access.lines128 += blocks(128);
         let (first, count) = (u16::from(self.result), u16::from(self.count));
         wave.in_flight.push_back(Filled {
             counter: Counter::Scalar,

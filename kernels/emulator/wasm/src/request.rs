@@ -19,10 +19,10 @@ pub struct Start {
     pub listing: String,
     /// The kernel's name; may be left out if the listing has one kernel.
     pub kernel: Option<String>,
-    /// Workgroups in each dimension.
-    pub grid: [u32; 3],
+    /// Workgroups in each dimension; more than 2³²-1 are refused.
+    pub grid: [u64; 3],
     /// Work-items of a workgroup in each dimension.
-    pub workgroup: [u32; 3],
+    pub workgroup: [u64; 3],
     /// Bytes of LDS of a workgroup, those that the code declares included.
     #[serde(default)]
     pub lds: u32,

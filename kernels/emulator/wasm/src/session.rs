@@ -61,6 +61,19 @@ fn sentence(error: &hipward_emulator::Error) -> String {
     format!("The emulator cannot run this: {error}.")
 }
 
+fn sizes(name: &str, sizes: [u64; 3]) -> Result<[u32; 3], String> {
+    match sizes.map(u32::try_from) {
+        [Ok(x), Ok(y), Ok(z)] => Ok([x, y, z]),
+        _ => {
+            let [x, y, z] = sizes;
+            let most = u32::MAX;
+            Err(format!(
+                "A {name} of {x}, {y}, {z} is not possible: each size is at most {most}."
+            ))
+        }
+    }
+}
+
 /// A launch in progress.
 pub struct Session {
     stepper: Stepper,
@@ -97,8 +110,8 @@ impl Session {
             arguments.push(bytes);
         }
         let launch = Launch {
-            grid: request.grid,
-            workgroup: request.workgroup,
+            grid: sizes("grid", request.grid)?,
+            workgroup: sizes("workgroup", request.workgroup)?,
             arguments,
             dynamic_lds: request.lds.saturating_sub(declared),
             budget: request.budget,

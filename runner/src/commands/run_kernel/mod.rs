@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// CUDA: also apply the unsafe fixes of `hipward check`
     #[arg(long)]
     unsafe_fixes: bool,
+    /// Most instructions that the wavefronts execute together; a smaller `budget` of the launch counts
+    #[arg(long, value_name = "N")]
+    budget: Option<u64>,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -81,7 +84,8 @@ pub(crate) fn run(args: Args) -> ExitCode {
 
 /// Returns whether the kernel has a problem.
 fn run_kernel(args: &Args) -> Result<bool, Box<dyn Error>> {
-    let spec = Spec::read(&args.args)?;
+    let mut spec = Spec::read(&args.args)?;
+    spec.budget = spec.budget.min(args.budget.unwrap_or(u64::MAX));
     if let Some(reference) = args.check.as_deref().filter(|path| !path.is_file()) {
         return Err(format!("there is no file {}", reference.display()).into());
     }

@@ -182,6 +182,8 @@ impl Outcome<'_> {
             "grid": self.launch.grid,
             "workgroup": self.launch.workgroup,
             "fixes": self.code.fixes,
+            "hip": (self.code.fixes > 0).then_some(self.code.source.as_deref()).flatten(),
+            "failed": self.is_failure(),
             "compared": self.compared,
             "differences": self.mismatches.iter().map(|mismatch| self.mismatch_json(mismatch)).collect::<Vec<_>>(),
         });
@@ -197,6 +199,9 @@ impl Outcome<'_> {
                     .and_then(|line| u32::try_from(line).ok());
                 let source = line.and_then(|line| self.program.source(line));
                 finding["source"] = self.source_json(source);
+            }
+            if let Some(error) = &self.report.error {
+                report["error"]["source"] = self.source_json(self.program.source(error.line));
             }
             report.extend(launch);
         }

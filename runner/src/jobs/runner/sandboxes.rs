@@ -6,7 +6,10 @@ use crate::{
     isolation::{
         self, Cgroups, FileRules, Host, Identity, Limits, Namespaces, ReservedUid, SandboxSpec,
     },
-    jobs::{PrivateDirectory, request_workers::EXERCISE_MODULE},
+    jobs::{
+        PrivateDirectory,
+        request_workers::{EMULATE_MODULE, EXERCISE_MODULE},
+    },
     procfs, python,
 };
 use hipward_protocol::{Isolation, Vendor};
@@ -26,8 +29,8 @@ pub(super) struct Sandboxes {
     /// The folder for which workers bypass file permissions, if they must.
     closed: Option<PathBuf>,
     nvidia_gpus: Vec<NvidiaGpu>,
-    /// The emulator for exercises: an environment variable and the path of a program.
-    emulator: Option<(&'static str, PathBuf)>,
+    /// The programs that workers may start besides Python.
+    programs: python::Programs,
 }
 
 /// A worker that can be started.
@@ -55,12 +58,12 @@ impl Sandboxes {
         } else {
             Vec::new()
         };
-        let emulator = if slots == 0 {
-            None
+        let programs = if slots == 0 {
+            python::Programs::default()
         } else if users.is_empty() {
-            python::emulator()
+            python::Programs::find()
         } else {
-            python::emulator_for_others(data)
+            python::Programs::for_others(data)
         };
         let cgroups = (host.cgroup && slots > 0).then(Cgroups::prepare);
         let cgroups = cgroups.and_then(|prepared| {
@@ -71,7 +74,7 @@ impl Sandboxes {
             host,
             users,
             cgroups,
-            emulator,
+            programs,
             closed: None,
             nvidia_gpus,
         }
@@ -166,9 +169,12 @@ impl Sandboxes {
             bypass_permissions: identity.is_some() && self.closed.is_some(),
             ..FileRules::new(readable.chain([python.package.clone()]), gpu)
         });
-        if let Some((variable, program)) = &self.emulator
-            && module == EXERCISE_MODULE
-        {
+        let program = match module {
+            EXERCISE_MODULE => &self.programs.emulator,
+            EMULATE_MODULE => &self.programs.own,
+            _ => &None,
+        };
+        if let Some((variable, program)) = program {
             environment.push(((*variable).to_owned(), program.display().to_string()));
             if let Some(files) = &mut files {
                 files.read.push(program.clone());

@@ -30,8 +30,8 @@ pub(super) struct Description {
 pub(super) struct Start {
     pub(super) listing: String,
     pub(super) kernel: Option<String>,
-    pub(super) grid: [u32; 3],
-    pub(super) workgroup: [u32; 3],
+    pub(super) grid: [u64; 3],
+    pub(super) workgroup: [u64; 3],
     pub(super) lds: usize,
     pub(super) budget: u64,
     pub(super) arguments: Vec<Argument>,

@@ -70,8 +70,8 @@ pub(super) struct Kernel {
     /// LDS of a workgroup, in bytes.
     pub(super) lds: usize,
     pub(super) occupancy: Occupancy,
-    pub(super) grid: [u32; 3],
-    pub(super) workgroup: [u32; 3],
+    pub(super) grid: [u64; 3],
+    pub(super) workgroup: [u64; 3],
     /// Empty if they follow from the listing and `types`.
     pub(super) arguments: Vec<Argument>,
     /// Names and types of a Triton kernel's arguments.
@@ -132,7 +132,7 @@ pub(super) fn own_kernels(answer: Option<&(Answer, String)>) -> Vec<Kernel> {
                 lds: kernel.resources.lds_bytes,
                 occupancy: kernel.occupancy.clone(),
                 grid: [1; 3],
-                workgroup: [64 * waves, 1, 1],
+                workgroup: [(64 * waves).into(), 1, 1],
                 arguments: Vec::new(),
                 types: answer
                     .signature

@@ -139,13 +139,41 @@ pub(super) fn access(access: &Access) -> AnyView {
         &["Lane", "Place", "Bytes"],
         lanes.collect(),
     );
+    let drawn = folded(
+        "The drawing as a table".to_owned(),
+        table(
+            "Lanes of each place",
+            &["Place", "Lanes"],
+            drawn_lanes(access),
+        ),
+    );
     view! {
         <h4>"Memory access"</h4>
         <p data-region="access">{sentence}</p>
         <div class="scroll">{drawing}</div>
+        {drawn}
         {folded("The access of each lane as a table".to_owned(), list)}
     }
     .into_any()
+}
+
+/// The lanes of each bank, or of each segment, that the instruction accesses.
+fn drawn_lanes(access: &Access) -> Vec<Vec<String>> {
+    let row = |place: String, lanes: Vec<usize>| {
+        let text: Vec<String> = lanes.iter().map(usize::to_string).collect();
+        (!lanes.is_empty()).then(|| vec![place, text.join(", ")])
+    };
+    let banks = access.banks.iter().enumerate();
+    let banks = banks.filter_map(|(bank, lanes)| row(format!("bank {bank}"), lanes.clone()));
+    let segments = access.segments.iter().filter_map(|(place, words)| {
+        let mut lanes = words.concat();
+        lanes.dedup();
+        row(place.clone(), lanes)
+    });
+    match access.in_lds {
+        true => banks.collect(),
+        false => segments.collect(),
+    }
 }
 
 /// One row for each segment, with a cell for each of its 16 words.

@@ -20,7 +20,7 @@ pub(super) struct State {
     pub(super) kernel: RwSignal<Option<Kernel>>,
     pub(super) arguments: RwSignal<Vec<Argument>>,
     /// Grid and workgroup.
-    pub(super) sizes: RwSignal<[[u32; 3]; 2]>,
+    pub(super) sizes: RwSignal<[[u64; 3]; 2]>,
     /// The state after the last instruction.
     pub(super) end: RwSignal<Option<View>>,
     /// The state that is shown.

@@ -6,6 +6,7 @@ use super::panels::{access, lanes, lds, registers, wavefronts};
 use super::state::State;
 use crate::isa::listing::numbered_lines;
 use gloo_timers::callback::Timeout;
+use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
@@ -18,25 +19,53 @@ const FORMATS: [(&str, &str); 6] = [
     ("bf16", "two bf16"),
 ];
 
+/// A button: its title, its keys, and where it moves.
+type Move = (&'static str, &'static str, fn(State) -> Target);
+
+const MOVES: [Move; 5] = [
+    ("First", "Home", |_| Target::Position(1)),
+    ("Back", "ArrowLeft ArrowUp", |state| {
+        Target::Position(state.position().saturating_sub(1).max(1))
+    }),
+    ("Step", "ArrowRight ArrowDown", |state| {
+        Target::Position(state.position() + 1)
+    }),
+    ("Next wavefront", "PageDown", |_| Target::NextWavefront),
+    ("Last", "End", |_| Target::End),
+];
+
+/// Moves by a key in the listing or on a button. In a field, the keys are the field's.
+fn move_by_key(state: State, event: &KeyboardEvent) {
+    let in_field = event
+        .target()
+        .is_some_and(|target| target.has_type::<web_sys::HtmlInputElement>());
+    if in_field || event.ctrl_key() || event.meta_key() || event.alt_key() || event.shift_key() {
+        return;
+    }
+    let key = event.key();
+    let found = MOVES
+        .iter()
+        .find(|(_, keys, _)| keys.split(' ').any(|one| one == key));
+    if let Some((_, _, to)) = found {
+        // Otherwise the page or the listing would scroll.
+        event.prevent_default();
+        state.go(to(state));
+    }
+}
+
 pub(super) fn stepping(state: State) -> Option<AnyView> {
     let total = state.end.with(|end| Some(end.as_ref()?.position))?;
-    let button = |title: &'static str, to: fn(State) -> Target| {
-        view! {
-            <button type="button" on:click=move |_| state.go(to(state))>
-                {title}
-            </button>
-        }
-        .into_any()
-    };
-    let buttons = [
-        button("First", |_| Target::Position(1)),
-        button("Back", |state| {
-            Target::Position(state.position().saturating_sub(1).max(1))
-        }),
-        button("Step", |state| Target::Position(state.position() + 1)),
-        button("Next wavefront", |_| Target::NextWavefront),
-        button("Last", |_| Target::End),
-    ];
+    let buttons: Vec<AnyView> = MOVES
+        .iter()
+        .map(|(title, keys, to)| {
+            view! {
+                <button type="button" aria-keyshortcuts=*keys on:click=move |_| state.go(to(state))>
+                    {*title}
+                </button>
+            }
+            .into_any()
+        })
+        .collect();
     let formats = choice(
         "Registers as".to_owned(),
         &FORMATS,
@@ -48,7 +77,7 @@ pub(super) fn stepping(state: State) -> Option<AnyView> {
     );
     let view = view! {
         <h3>"Instruction by instruction"</h3>
-        <div class="actions stepper">
+        <div class="actions stepper" on:keydown=move |event| move_by_key(state, &event)>
             {buttons}
             <label>
                 "Run to line "
@@ -125,9 +154,16 @@ fn status(state: State, total: u64) -> Option<String> {
             Some(line) => format!("line {line}"),
             None => "before the first instruction".to_owned(),
         };
+        let code = state.kernel.with_untracked(|kernel| {
+            let text = kernel.as_ref()?.listing.lines().nth(view.line?.checked_sub(1)?)?;
+            let code = text.split(';').next()?.split_whitespace();
+            Some(code.collect::<Vec<_>>().join(" "))
+        });
         Some(format!(
-            "Instruction {} of {total}, {place}. Wavefront {} of workgroup {x}, {y}, {z}; {active} of 64 lanes are active.",
-            view.position, view.wavefront,
+            "Instruction {} of {total}, {place}. Wavefront {} of workgroup {x}, {y}, {z}; {active} of 64 lanes are active. {}",
+            view.position,
+            view.wavefront,
+            code.unwrap_or_default(),
         ))
     })
 }
@@ -177,8 +213,17 @@ fn listing(state: State) -> Option<AnyView> {
         }
     };
     let view = view! {
-        <p class="hint">"A click on an instruction or a source line runs to it."</p>
-        <pre class="listing" tabindex="0" aria-label="Instructions" on:click=on_click><code>{lines}</code></pre>
+        <p class="hint" id="listing-keys">
+            "A click on an instruction or a source line runs to it. Keys in the listing: arrows step forward and back, Page Down goes to the next wavefront, Home and End to the first and the last instruction."
+        </p>
+        <pre
+            class="listing"
+            tabindex="0"
+            aria-label="Instructions"
+            aria-describedby="listing-keys"
+            on:click=on_click
+            on:keydown=move |event| move_by_key(state, &event)
+        ><code>{lines}</code></pre>
     };
     Some(view.into_any())
 }
