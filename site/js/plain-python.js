@@ -1,6 +1,14 @@
 // Whether the small module analyzes a Python source in full: it has no Triton, no CUDA C++ in its strings (for CuPy or
-// load_inline), and no packages or GPUs that a setup.py, a container image or a pod requests. This is a text search; a
-// source that only mentions them is analyzed by the second module as well.
+// load_inline), no packages or GPUs that a setup.py, a container image or a pod requests, and none of the words that start
+// the checks in analyzer/python/src/rules/strings. This is a text search; a source that only mentions them is analyzed by the
+// second module as well.
 
-export const isPlainPython = (source) =>
-  !/triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|nvidia\.com\/gpu/.test(source);
+const words = [
+  /triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|nvidia\.com\/gpu/,
+  /nvcc|nsys|\bncu\b|nvprof|cuda-gdb|compute-sanitizer|cuda-memcheck|cuobjdump|nvidia-cuda-mps/,
+  /CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy/,
+  /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,
+  /MinkowskiEngine|torchsparse|kaolin|marlin|modelopt|pytorch_quantization|nvfuser|jtop|nvitop/,
+];
+
+export const isPlainPython = (source) => !words.some((word) => word.test(source));

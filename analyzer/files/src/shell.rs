@@ -419,7 +419,12 @@ impl<'a> Reader<'a> {
                 }
             }
             program => {
-                if is_python(program) && !guarded {
+                // `if python -c "import flash_attn"; then`: the script handles the failure.
+                let is_condition = self
+                    .blocks
+                    .last()
+                    .is_some_and(|block| block.kind == Kind::Condition);
+                if is_python(program) && !guarded && !is_condition {
                     facts.python.extend(program_text(&command));
                 }
                 packages::read(&command, facts);

@@ -73,6 +73,7 @@ pub mod helpers;
 pub mod measure;
 pub mod model;
 pub mod python;
+mod strings;
 pub mod triton;
 pub mod vendor;
 
@@ -81,7 +82,8 @@ pub mod vendor;
 macro_rules! tables {
     ($($family:ident),+; $triton:ident) => {
         const TABLES: &[&[&PythonRule]] = &[$($family::RULES),+];
-        const TABLES_WITH_TRITON: &[&[&PythonRule]] = &[$($family::RULES,)+ $triton::RULES];
+        const TABLES_WITH_TRITON: &[&[&PythonRule]] =
+            &[$($family::RULES,)+ $triton::RULES, strings::CHECKS];
         const METADATA_TABLES: &[&[&RuleMeta]] = &[$($family::METADATA,)+ $triton::METADATA];
         const PAGE_TABLES: &[&[&RulePage]] = &[$($family::PAGES,)+ $triton::PAGES];
     };
@@ -92,7 +94,7 @@ tables! { vendor, environment, backend, python, compile, model, measure; triton 
 /// The rules for any Python source, by family.
 pub static RULES: &[&PythonRule] = &concat::<_, { count(TABLES) }>(TABLES);
 
-/// [`RULES`] and the rules for Triton kernels.
+/// [`RULES`], the rules for Triton kernels, and the checks in `strings`.
 pub static RULES_AND_TRITON: &[&PythonRule] =
     &concat::<_, { count(TABLES_WITH_TRITON) }>(TABLES_WITH_TRITON);
 

@@ -106,9 +106,9 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
     };
     let fix = match instead {
         // Replacing the line would leave the stage's own build arguments unused.
-        Some(instead) if name.contains('$') => RawFix::display_only(format!("ApiRule {instead}")),
+        Some(instead) if name.contains('$') => RawFix::display_only(format!("Use {instead}")),
         Some(instead) => {
-            RawFix::unsafe_edits(format!("ApiRule {instead}"), vec![(image.range(), instead)])
+            RawFix::unsafe_edits(format!("Use {instead}"), vec![(image.range(), instead)])
         }
         None => {
             RawFix::display_only("Look for an equivalent AMD image, https://hub.docker.com/u/rocm")

@@ -278,6 +278,9 @@ fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
             has_fp8_gemm |= contains_any(&lower, &["fp8_gemm", "gemm_fp8", "fp4_gemm"]);
             multiplies |=
                 text == "dot" || contains_any(&lower, &["scaled_mm", "scaled_grouped_mm"]);
+            // `qk_int8_pv_fp8_kernel`
+            multiplies |=
+                lower.contains("fp8") && contains_any(&lower, &["kernel", "attn", "linear"]);
             scales |= text == "finfo";
             has_gpu |= contains_any(&lower, &["cuda", "triton"]);
         }

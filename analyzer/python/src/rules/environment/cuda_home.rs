@@ -9,8 +9,8 @@ declare_rule! {
     ///
     /// Finds the first place in a source that needs the path of the CUDA toolkit: a use of
     /// `torch.utils.cpp_extension.CUDA_HOME`, or `CUDA_HOME`, `CUDA_PATH` or `CUDA_ROOT` read from the environment as a
-    /// required variable or with a CUDA path as the default. In scripts, images and workflows, finds assignments to
-    /// `CUDA_HOME`.
+    /// required variable, with a CUDA path as the default, or as the condition of a set-up script for its extensions. In
+    /// scripts, images and workflows, finds assignments to `CUDA_HOME`.
     ///
     /// ## Why on ROCm
     ///
@@ -54,7 +54,7 @@ declare_rule! {
         files: [Dockerfile, Shell, Yaml],
     }
 }
-const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
+pub(in crate::rules) const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
@@ -108,7 +108,7 @@ fn check_variable(cx: &PythonChecker<'_>, node: Node) {
 }
 
 /// Only the first use is reported.
-fn is_reported(cx: &PythonChecker<'_>) -> bool {
+pub(in crate::rules) fn is_reported(cx: &PythonChecker<'_>) -> bool {
     cx.has_reported(&RULE, &|_, _| true)
 }
 
@@ -130,7 +130,7 @@ fn may_be_missing(cx: &PythonChecker<'_>, node: Node) -> bool {
 }
 
 /// True if the source also looks for ROCm's folder.
-fn knows_rocm(cx: &PythonChecker<'_>) -> bool {
+pub(in crate::rules) fn knows_rocm(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()

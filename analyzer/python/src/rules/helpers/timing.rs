@@ -148,7 +148,9 @@ pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
     let method = tree
         .child(function, Field::Attribute)
         .map(|method| tree.text(method));
-    if method.is_some_and(|method| IDLE.contains(&method) || WAITS.contains(&method)) {
+    // `model.set_dropout(0)` stores a value.
+    let is_idle = |method: &str| IDLE.contains(&method) || method.starts_with("set_");
+    if method.is_some_and(|method| is_idle(method) || WAITS.contains(&method)) {
         return false;
     }
     // `model(x)`, `x.matmul(y)`, `loss.backward()`

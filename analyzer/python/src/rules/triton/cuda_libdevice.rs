@@ -9,7 +9,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds imports from `triton.language.extra.cuda`, and calls of functions of `triton.language.extra.libdevice`
-    /// that have no AMD equivalent.
+    /// that have no AMD equivalent, or of `triton.language.libdevice`, which Triton 3 does not have.
     ///
     /// ## Why on ROCm
     ///
@@ -199,6 +199,15 @@ fn check_call(cx: &PythonChecker<'_>, call: Node) {
     };
     // `multiply = libdevice.mul_rn` has a different name here.
     let name = callee.last();
+    if callee.is_in("triton.language.libdevice") {
+        cx.report(
+            &RULE,
+            call,
+            "This is the libdevice of Triton 2, which is CUDA's; Triton 3 has no such module.",
+            RawFix::display_only("Import libdevice from triton.language.extra"),
+        );
+        return;
+    }
     let is_libdevice = callee.parts().len() == 5 && callee.is_in("triton.language.extra.libdevice");
     if !is_libdevice || ON_AMD.contains(&name) {
         return;

@@ -116,7 +116,7 @@ fn check(cx: &PythonChecker<'_>, number: Node) {
         &RULE,
         number,
         format!("{text} warps of {lanes} lanes are more than the 1024 threads of a workgroup: the launch raises OutOfResources."),
-        RawFix::unsafe_edits(format!("ApiRule {most} warps"), vec![(tree.span(number), most.to_string())]),
+        RawFix::unsafe_edits(format!("Use {most} warps"), vec![(tree.span(number), most.to_string())]),
     );
 }
 

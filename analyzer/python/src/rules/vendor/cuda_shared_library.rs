@@ -9,7 +9,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `ctypes.CDLL`, `ctypes.cdll.LoadLibrary` and `ctypes.util.find_library` with a CUDA library, and functions of
-    /// the source that search for one in `/proc/self/maps`, unless the code handles the failure.
+    /// the source that search for one in `/proc/self/maps`, unless the code handles the failure. Also finds such libraries in
+    /// a list of paths, of which the source loads the first that exists.
     ///
     /// ## Why on ROCm
     ///
@@ -53,7 +54,7 @@ declare_rule! {
         visit: [Call],
     }
 }
-const LOADERS: &[&str] = &[
+pub(in crate::rules) const LOADERS: &[&str] = &[
     "ctypes.CDLL",
     "ctypes.PyDLL",
     "ctypes.cdll.LoadLibrary",
@@ -61,7 +62,7 @@ const LOADERS: &[&str] = &[
 ];
 
 /// A library under its linker name, and the ROCm library.
-const LIBRARIES: &[(&str, &str)] = &[
+pub(in crate::rules) const LIBRARIES: &[(&str, &str)] = &[
     ("nccl", "librccl.so.1"),
     ("cudart", "libamdhip64.so"),
     ("cuda", "libamdhip64.so"),

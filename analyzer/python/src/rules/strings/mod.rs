@@ -1,0 +1,18 @@
+//! Checks for rules of other families that start from a word in the source: a library, a path, a variable. The browser's
+//! small Python module does not contain them. `site/js/plain-python.js` has the words, so that a source with one of them is
+//! analyzed by the other module.
+
+use super::PythonRule;
+
+mod home_gate;
+mod loaded_library;
+mod module;
+mod required_path;
+
+/// The checks.
+pub(super) const CHECKS: &[&PythonRule] = &[
+    &module::CHECK,
+    &loaded_library::CHECK,
+    &required_path::CHECK,
+    &home_gate::CHECK,
+];

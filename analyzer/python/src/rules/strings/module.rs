@@ -1,0 +1,112 @@
+//! HW112: further libraries that are CUDA code, and functions that are named after an NVIDIA architecture:
+//! `from sageattention import sageattn_qk_int8_pv_fp8_cuda_sm90`.
+
+use crate::checker::{PythonChecker, RawFix};
+use crate::rules::PythonRule;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
+use crate::rules::vendor::cuda_only_library::RULE;
+use crate::semantic::is_import_guarded;
+use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::Severity;
+
+pub(super) static CHECK: PythonRule = PythonRule {
+    rule: &RULE,
+    visit: &[Kind::ImportStatement, Kind::ImportFromStatement, Kind::Call],
+    check,
+};
+
+const fn missing(module: &'static str, title: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Import(module),
+        Severity::Error,
+        "This library is CUDA code without a ROCm release, so the import, or its first kernel, fails on a ROCm host.",
+        title,
+    )
+}
+
+const ATTENTION: &str =
+    "Use aiter's attention, FlashAttention built for ROCm, or scaled_dot_product_attention";
+const RAPIDS: &str = "Use AMD's ROCm-DS, or a library for the CPU";
+const MATH: &str = "Use PyTorch, or hipBLASLt and rocSOLVER";
+const SPARSE: &str = "Use a sparse convolution library with a HIP build";
+const MONITOR: &str = "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()";
+const QUARK: &str = "Use AMD Quark (amd-quark) or torchao";
+
+const USES: &[ApiRule] = &[
+    missing("vllm_flash_attn", ATTENTION),
+    missing("vllm.vllm_flash_attn", ATTENTION),
+    missing("sageattn3", ATTENTION),
+    missing("spas_sage_attn", ATTENTION),
+    missing("flash_mla", ATTENTION),
+    missing("block_sparse_attn", ATTENTION),
+    missing("polygraphy", "Use MIGraphX or torch.compile"),
+    missing("cuvs", RAPIDS),
+    missing("cucim", RAPIDS),
+    missing("cuspatial", RAPIDS),
+    missing("cuxfilter", RAPIDS),
+    missing("pylibraft", RAPIDS),
+    missing("raft_dask", RAPIDS),
+    missing("nvtabular", RAPIDS),
+    missing("cuopt", RAPIDS),
+    missing("nvmath", MATH),
+    missing("cuquantum", MATH),
+    missing("cupynumeric", MATH),
+    missing("cvcuda", "Use rocCV or torchvision"),
+    missing("PyNvCodec", "Use AMD's rocPyDecode"),
+    missing("MinkowskiEngine", SPARSE),
+    missing("torchsparse", SPARSE),
+    missing("kaolin", "Use a 3D library with a HIP build"),
+    missing(
+        "marlin",
+        "Use a quantized GEMM of aiter, or torch._weight_int4pack_mm",
+    ),
+    missing("modelopt", QUARK),
+    missing("pytorch_quantization", QUARK),
+    missing("nvfuser", "Use torch.compile"),
+    missing("jtop", MONITOR),
+    missing("nvitop", MONITOR),
+];
+
+/// The end of the name of a kernel for one architecture.
+const ARCHES: &[&str] = &[
+    "_sm75", "_sm80", "_sm86", "_sm89", "_sm90", "_sm90a", "_sm100", "_sm100a", "_sm103", "_sm120",
+];
+
+fn check(cx: &PythonChecker<'_>, node: Node) {
+    table_rules::check(cx, &RULE, USES, node);
+    if cx.tree().kind(node) == Kind::ImportFromStatement {
+        check_names(cx, node);
+    }
+}
+
+fn check_names(cx: &PythonChecker<'_>, statement: Node) {
+    let tree = cx.tree();
+    let name = tree
+        .children_in(statement, Field::Name)
+        .find(|name| ARCHES.iter().any(|arch| tree.text(*name).ends_with(arch)));
+    let module = tree
+        .child(statement, Field::ModuleName)
+        .map_or(".", |module| tree.text(module));
+    let errors = ["ImportError", "ModuleNotFoundError", "AttributeError"];
+    let Some(name) = name else {
+        return;
+    };
+    if module.starts_with('.')
+        || cx.is_first_party(module)
+        || is_import_guarded(&cx.semantics, statement, &errors)
+        || cx.mentions_hip()
+    {
+        return;
+    }
+    cx.report(
+        &RULE,
+        name,
+        format!(
+            "{} is named after an NVIDIA architecture: {module} has no such kernel for AMD GPUs.",
+            tree.text(name)
+        ),
+        RawFix::display_only(
+            "Use a function of the library that selects the kernel, or another one",
+        ),
+    );
+}
