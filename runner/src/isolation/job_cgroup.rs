@@ -72,6 +72,20 @@ impl JobCgroup {
         killed.is_some_and(|number| number.trim() != "0")
     }
 
+    /// Whether it is at its limit with memory that the kernel cannot reclaim, except for 2 %. The kernel may then discard and read
+    /// again the pages of programs for ever, instead of killing a process.
+    pub(super) fn is_full(&self) -> bool {
+        let read = |name: &str| fs::read_to_string(self.folder.join(name)).unwrap_or_default();
+        let number = |text: &str| text.trim().parse::<u64>().unwrap_or(0);
+        let (current, limit) = (number(&read("memory.current")), number(&read("memory.max")));
+        let stat = read("memory.stat");
+        let held = stat.lines().filter_map(|line| match line.split_once(' ')? {
+            ("anon" | "shmem", bytes) => Some(number(bytes)),
+            _ => None,
+        });
+        limit > 0 && current >= limit - limit / 100 && held.sum::<u64>() >= limit - limit / 50
+    }
+
     /// Kills all of its processes.
     pub(super) fn kill(&self) {
         kill(&self.folder);

@@ -40,6 +40,8 @@ use std::{
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval of the heartbeats to the server.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
+/// A worker whose cgroup's memory is full for this long is over its limit.
+const FULL_FOR: Duration = Duration::from_secs(3);
 /// Interval of the checks of disk usage, which take longer.
 const DISK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -114,6 +116,7 @@ fn try_supervise() -> io::Result<()> {
         deadline: None,
         next_check: Instant::now(),
         next_disk_check: Instant::now() + DISK_CHECK_INTERVAL,
+        full_since: None,
         unnamed: UnnamedUsage::default(),
         shared_memory: &mut shared_memory,
         partial_command: String::new(),
@@ -216,6 +219,8 @@ struct Monitor<'a> {
     deadline: Option<Instant>,
     next_check: Instant,
     next_disk_check: Instant,
+    /// Since when the memory of its cgroup is full.
+    full_since: Option<Instant>,
     /// The result of the last check.
     unnamed: UnnamedUsage,
     shared_memory: &'a mut SharedMemory,
@@ -349,6 +354,11 @@ impl Monitor<'_> {
             })
         };
         if !is_limited && is_over() {
+            return Some(Limit::Memory);
+        }
+        if is_limited && !self.cgroup.is_some_and(JobCgroup::is_full) {
+            self.full_since = None;
+        } else if is_limited && now - *self.full_since.get_or_insert(now) >= FULL_FOR {
             return Some(Limit::Memory);
         }
         if measure
