@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Scripts that a page or a worker loads by itself; everything else in site/js is imported.
-const ENTRIES: [&str; 11] = [
+const ENTRIES: [&str; 12] = [
     "boot",
     "interactive",
     "editor",
