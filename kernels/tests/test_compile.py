@@ -244,6 +244,21 @@ def test_compiler_error_has_its_line_and_other_targets_are_compiled(tmp_path: Pa
 
 
 @needs_clang
+def test_error_in_a_header_has_the_line_of_its_call_and_no_folders(tmp_path: Path) -> None:
+    source = """#include <hip/hip_runtime.h>
+__global__ void f(unsigned long long* x) {
+  x[0] = __ballot_sync(0xffffffff, 1);
+}"""
+    (target,) = compiled(tmp_path, language="hip", source=source, archs=["gfx942"])["targets"]
+    message = target["error"]["message"]
+    assert target["error"]["line"] == 3
+    assert message.startswith("hip/amd_detail/amd_warp_sync_functions.h:")
+    assert "kernel.hip:3:10: note: in instantiation of function template" in message
+    assert "In file included" not in message
+    assert "/include/" not in message
+
+
+@needs_clang
 def test_code_generation_error_omits_the_printed_ir(tmp_path: Path) -> None:
     source = """
 #include <hip/hip_runtime.h>

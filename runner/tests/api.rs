@@ -303,7 +303,7 @@ fn each_kernel_is_compiled_in_a_new_worker() {
             (&answer["type"], &answer["echo"]),
             (&json!("compiled"), &json!("two\nlines"))
         );
-        workers.push(answer["worker"].as_u64().expect("a number"));
+        workers.push(answer["worker"].as_str().expect("a folder").to_owned());
     }
     workers.dedup();
     assert_eq!(workers.len(), 3, "one worker answered twice");
@@ -348,7 +348,7 @@ fn each_kernel_is_executed_in_a_new_worker_with_this_program() {
         assert_eq!(received, expected);
         let program = report["output"].as_str().expect("a path");
         assert!(program.ends_with("/hipward"), "{program}");
-        workers.push(report["workgroup"][0].as_u64().expect("a process id"));
+        workers.push(report["file"].as_str().expect("a folder").to_owned());
     }
     assert_ne!(workers[0], workers[1], "one worker answered twice");
     for (source, code) in [
@@ -385,9 +385,13 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
     let worker = |source: &str| {
         let (_, body) =
             compile(&json!({"language": "hip", "source": source}), long).expect("answers");
-        body["worker"].as_u64().expect("a number")
+        body["worker"].as_str().expect("a folder").to_owned()
     };
-    let device = server.idle_worker();
+    server.idle_worker();
+    let [device] = &server.worker_folders()[..] else {
+        panic!("only the device has a worker");
+    };
+    let device = device.clone();
     let first = worker("x");
     for bad in [
         json!({}),
@@ -424,16 +428,14 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
             "{body}"
         );
         let (_, body) = slow.join().expect("no panic").expect("answers");
-        body["worker"].as_u64().expect("a number")
+        body["worker"].as_str().expect("a folder").to_owned()
     });
     // The next worker serves the next waiting client.
     let next = loop {
-        let workers = server.workers();
-        let next = workers
-            .iter()
-            .find(|id| ![device, busy as u32].contains(id));
-        if let Some(next) = next {
-            break u64::from(*next);
+        let workers = server.worker_folders();
+        let is_next = |folder: &String| ![&device, &busy].contains(&folder);
+        if let Some(next) = workers.into_iter().find(is_next) {
+            break next;
         }
         thread::sleep(Duration::from_millis(20));
     };

@@ -121,7 +121,7 @@ fn no_token_allows_everybody_on_this_machine() {
     let server = Server::start(&["--no-token"]);
     assert_eq!(server.token, None);
     // Others can send code then, so file restrictions are required.
-    let weak = Server::start(&["--no-token", "--newest-landlock", "0"]);
+    let weak = Server::start(&["--no-token", "--no-bubblewrap", "--newest-landlock", "0"]);
     let answer = post(&weak, &[]);
     assert_eq!(answer.status(), 503);
     if server.fences_files() {

@@ -114,10 +114,15 @@ function table(caption, columns, rows) {
   return region;
 }
 
-// 64 marks, one for each lane. The text beside it has the same.
+// 64 marks, one for each lane. The text beside it has the same. The style is here, because the style sheet is part of every page.
 function strip(mask) {
-  const lanes = Array.from({ length: 64 }, (_, lane) => element("span", { className: (mask >> BigInt(lane)) & 1n ? "on" : "" }));
-  const made = element("span", { className: "lane-strip" }, lanes);
+  const lanes = Array.from({ length: 64 }, (_, lane) => {
+    const mark = element("span");
+    mark.style.cssText = `height: 0.6rem; background: var(--${(mask >> BigInt(lane)) & 1n ? "bad" : "hover"})`;
+    return mark;
+  });
+  const made = element("span", {}, lanes);
+  made.style.cssText = "display: inline-grid; grid-template-columns: repeat(32, 0.4rem); gap: 1px";
   made.setAttribute("aria-hidden", "true");
   return made;
 }

@@ -1,7 +1,7 @@
 //! Listings that once broke a promise, most of them found by fuzzing (`make fuzz`), and those that the tests execute.
 
 #[path = "common/promises.rs"]
-mod promises;
+pub mod promises;
 
 use std::{fs, path::Path};
 

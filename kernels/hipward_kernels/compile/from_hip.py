@@ -103,6 +103,12 @@ def _bitcode(path: Path) -> list[str]:
 
 _ERROR = re.compile(rf"^(?:\./)?{re.escape(SOURCE)}:(\d+):\d+: (?:fatal )?error: (.*)$", re.MULTILINE)
 
+_INSTANCE = re.compile(rf"^(?:\./)?{re.escape(SOURCE)}:(\d+):\d+: note: in instantiation ", re.MULTILINE)
+"""The call in the source that caused an error in a header."""
+
+_INCLUDED = re.compile(r"^(?:In file included from| +from) [^\n]*\n", re.MULTILINE)
+_FOLDER = re.compile(r"^/\S*/include/(?=\S+:\d+:\d+: )", re.MULTILINE)
+"""What leads to a header is longer than the error, and names folders of the host."""
 
 _DUMP = re.compile(
     r"^\*\*\* IR Dump Before [^\n]*\n(?P<ir>.*?)(?=^(?:warning|remark|note|<unknown>|kernel\.hip:)|\Z)",
@@ -131,9 +137,9 @@ def _run(clang: Clang, arguments: list[str], directory: Path) -> subprocess.Comp
 
 
 def _complaint(done: subprocess.CompletedProcess[str]) -> CompileError:
-    found = _ERROR.search(done.stderr)
+    found = _ERROR.search(done.stderr) or _INSTANCE.search(done.stderr)
     line = int(found[1]) if found else None
-    text = done.stderr.strip() or f"clang ended with {done.returncode}"
+    text = _FOLDER.sub("", _INCLUDED.sub("", done.stderr)).strip() or f"clang ended with {done.returncode}"
     return CompileError("source-error", shortened(text), "See the compiler's message.", line)
 
 

@@ -178,6 +178,16 @@ impl Server {
             .collect()
     }
 
+    /// The folders of the workers that run. Each worker has its own, which is its `HOME`.
+    pub(crate) fn worker_folders(&self) -> Vec<String> {
+        let folders = fs::read_dir(self.data.path().join("workers"));
+        let folders = folders.into_iter().flatten().flatten();
+        folders
+            .map(|folder| folder.path().display().to_string())
+            .filter(|folder| !alive(&format!("HOME={folder}")).is_empty())
+            .collect()
+    }
+
     /// The process of the only worker, while no job runs.
     pub(crate) fn idle_worker(&self) -> u32 {
         // The search for PyTorch is a process in a worker's folder too; this request waits for its end.

@@ -12,7 +12,7 @@ use crate::{
     },
     procfs, python,
 };
-use hipward_protocol::{Isolation, Vendor};
+use hipward_protocol::{Device, Isolation, Vendor};
 use std::{
     env, io,
     path::{Path, PathBuf},
@@ -102,18 +102,20 @@ impl Sandboxes {
         self.host.namespaces = namespaces;
     }
 
-    /// Runs Python in namespaces, if the host has a program for them, on a GPU if the host has one. If that fails, workers get no namespaces,
-    /// and the isolation states why. Returns whether they get them.
+    /// Runs Python in namespaces, if the host has a program for them, on its first GPU if it has one. If that fails,
+    /// workers get no namespaces, and the isolation states why. Returns whether they get them.
     pub(super) async fn try_namespaces(&mut self, settings: &Settings, python: &Python) -> bool {
         if self.host.namespaces.program().is_none() {
             return false;
         }
+        let is_gpu = |device: &Device| device.vendor != Vendor::Cpu;
+        let gpu = python.devices.iter().position(is_gpu);
+        let uses_gpu = gpu.map_or("", |_| python::USES_ITS_GPU);
+        let script = [python::READS_ITS_FILES, uses_gpu].concat();
         let trial = async {
-            let prepared = self.prepare(settings, python, 0, false, "")?;
+            let prepared = self.prepare(settings, python, gpu.unwrap_or(0), gpu.is_some(), "")?;
             let spec = SandboxSpec {
-                arguments: ["-P", "-c", python::READS_ITS_FILES]
-                    .map(str::to_owned)
-                    .into(),
+                arguments: ["-P", "-c", &script].map(str::to_owned).into(),
                 ..prepared.spec.clone()
             };
             isolation::attempt(spec).await.map_err(io::Error::other)

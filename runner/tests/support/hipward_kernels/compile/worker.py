@@ -9,7 +9,7 @@ import time
 parser = argparse.ArgumentParser()
 parser.add_argument("--events-fd", type=int)
 # Not the process id, which is the same for each worker in a namespace of its own.
-worker = int.from_bytes(os.urandom(4))
+worker = os.environ["HOME"]
 answers = os.fdopen(parser.parse_args().events_fd, "w", buffering=1)
 answers.write(json.dumps({"type": "ready"}) + "\n")
 for line in sys.stdin:
