@@ -9,9 +9,7 @@ The parent process must isolate it like a job, because a Triton source is Python
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import fcntl
 import json
 import os
 import sys
@@ -19,24 +17,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from hipward_kernels import worker_pipe
 from hipward_kernels.compile import CompileError, Request, compile_source, headers
 
 
 def main() -> None:
     """Entry point."""
-    parser = argparse.ArgumentParser(description="Compiles kernels to AMD machine code.")
-    parser.add_argument("--events-fd", type=int, required=True, help="descriptor for answers")
-    options = parser.parse_args()
-    # Bound now, because a source may replace functions of `os`. Compilers do not inherit the descriptor.
-    fd = fcntl.fcntl(options.events_fd, fcntl.F_DUPFD_CLOEXEC, 64)
-    os.close(options.events_fd)
-    write, encode = os.write, json.JSONEncoder(separators=(",", ":")).encode
-
-    def tell(answer: dict[str, Any]) -> None:
-        data = memoryview(encode(answer).encode() + b"\n")
-        while data:
-            data = data[write(fd, data) :]
-
+    tell = worker_pipe.from_arguments("Compiles kernels to AMD machine code.")
     directory = Path.cwd()
     os.environ.setdefault("TRITON_CACHE_DIR", str(directory / ".cache" / "triton"))
     warm_up()

@@ -13,8 +13,6 @@ The parent process must isolate it like a job, because a reference is Python and
 
 from __future__ import annotations
 
-import argparse
-import fcntl
 import json
 import os
 import re
@@ -23,6 +21,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from hipward_kernels import worker_pipe
 
 SECONDS = 50.0
 """Timeout of a run: less than that of the request, so that the answer states it."""
@@ -42,17 +42,7 @@ FILES = {"cuda": "kernel.cu", "hip": "kernel.hip", "assembly": "kernel.s"}
 
 def main() -> None:
     """Entry point."""
-    parser = argparse.ArgumentParser(description="Executes one kernel in the emulator.")
-    parser.add_argument("--events-fd", type=int, required=True, help="descriptor for answers")
-    options = parser.parse_args()
-    fd = fcntl.fcntl(options.events_fd, fcntl.F_DUPFD_CLOEXEC, 64)
-    os.close(options.events_fd)
-
-    def tell(answer: dict[str, Any]) -> None:
-        data = memoryview(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
-        while data:
-            data = data[os.write(fd, data) :]
-
+    tell = worker_pipe.from_arguments("Executes one kernel in the emulator.")
     tell({"type": "ready"})
     if line := sys.stdin.readline():
         tell(answer(line, Path.cwd(), os.environ.get("HIPWARD_PROGRAM")))

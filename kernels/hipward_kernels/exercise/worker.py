@@ -13,8 +13,6 @@ The parent process must isolate it like a job, because an answer is Python and c
 
 from __future__ import annotations
 
-import argparse
-import fcntl
 import json
 import os
 import re
@@ -23,6 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from hipward_kernels import worker_pipe
 from hipward_kernels.exercise import folder
 from hipward_kernels.exercise.batch import judge_one, new_seed, warm_up
 
@@ -31,17 +30,7 @@ _FILE = re.compile(r"(?!\.)[\w.-]+(/(?!\.)[\w.-]+)*")
 
 def main() -> None:
     """Entry point."""
-    parser = argparse.ArgumentParser(description="Judges one answer to an exercise.")
-    parser.add_argument("--events-fd", type=int, required=True, help="descriptor for answers")
-    options = parser.parse_args()
-    fd = fcntl.fcntl(options.events_fd, fcntl.F_DUPFD_CLOEXEC, 64)
-    os.close(options.events_fd)
-
-    def tell(answer: dict[str, Any]) -> None:
-        data = memoryview(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
-        while data:
-            data = data[os.write(fd, data) :]
-
+    tell = worker_pipe.from_arguments("Judges one answer to an exercise.")
     directory = Path.cwd()
     os.environ.setdefault("TRITON_CACHE_DIR", str(directory / ".cache" / "triton"))
     warm_up()

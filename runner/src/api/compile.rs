@@ -3,7 +3,7 @@
 use super::{
     App,
     compile_schema::{CompileAnswer, CompileRequest},
-    jobs::{check_json, read, ready_runner},
+    jobs::{read_json, ready_runner},
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::{RequestError, Role};
@@ -37,6 +37,9 @@ const MAX_SOURCE: usize = 256 * 1024;
 /// `Retry-After` of a full queue.
 const QUEUE_MOVES: Duration = Duration::from_secs(15);
 
+const EXAMPLE: &str =
+    r#"Send an object such as {"language": "triton", "source": "…", "archs": ["gfx942"]}."#;
+
 fn check_form(request: &Value) -> ApiResult<()> {
     let problem = match CompileRequest::deserialize(request) {
         // serde would also accept a list of the fields' values.
@@ -53,7 +56,7 @@ fn check_form(request: &Value) -> ApiResult<()> {
         "compile-bad-request",
         "Invalid request",
         format!("The request is invalid: {problem}."),
-        r#"Send an object such as {"language": "triton", "source": "…", "archs": ["gfx942"]}."#,
+        EXAMPLE,
     ))
 }
 
@@ -81,15 +84,7 @@ pub(crate) async fn compile(
 ) -> ApiResult<Response> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
     app.access.check_runs_unapproved(&identity)?;
-    check_json(&headers)?;
-    let request: Value = serde_json::from_slice(&read(&app, body).await?).map_err(|error| {
-        ApiError::bad_request(
-            "invalid-json",
-            "The body is not a request",
-            format!("{error}."),
-            r#"Send an object such as {"language": "triton", "source": "…", "archs": ["gfx942"]}."#,
-        )
-    })?;
+    let request: Value = read_json(&app, &headers, body, "a request", EXAMPLE).await?;
     check_form(&request)?;
     let runner = ready_runner(&app, &identity).await?;
     // Serialized again, because a worker reads one line.

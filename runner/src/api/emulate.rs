@@ -3,7 +3,7 @@
 use super::{
     App,
     emulate_schema::{EmulateAnswer, EmulateRequest},
-    jobs::{check_code, check_json, read, ready_runner},
+    jobs::{check_code, read_json, ready_runner},
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::{RequestError, Role};
@@ -56,15 +56,7 @@ pub(crate) async fn emulate(
 ) -> ApiResult<Json<EmulateAnswer>> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
     app.access.check_runs_unapproved(&identity)?;
-    check_json(&headers)?;
-    let request: Value = serde_json::from_slice(&read(&app, body).await?).map_err(|error| {
-        ApiError::bad_request(
-            "invalid-json",
-            "The body is not a request",
-            format!("{error}."),
-            EXAMPLE,
-        )
-    })?;
+    let request: Value = read_json(&app, &headers, body, "a request", EXAMPLE).await?;
     let request = parse(&request)?;
     let runner = ready_runner(&app, &identity).await?;
     // Serialized again, because a worker reads one line.

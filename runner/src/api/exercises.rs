@@ -2,7 +2,7 @@
 
 use super::{
     App,
-    jobs::{check_code, check_json, read, ready_runner},
+    jobs::{check_code, read_json, ready_runner},
     problem::{ApiError, ApiResult},
 };
 use crate::{
@@ -69,16 +69,8 @@ pub(crate) async fn judge(
 ) -> ApiResult<Json<Judged>> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
     app.access.check_runs_unapproved(&identity)?;
-    check_json(&headers)?;
-    let answer: ExerciseAnswer =
-        serde_json::from_slice(&read(&app, body).await?).map_err(|error| {
-            ApiError::bad_request(
-                "invalid-json",
-                "The body is not an answer",
-                format!("{error}."),
-                r#"Send an object such as {"code": "…"}."#,
-            )
-        })?;
+    let example = r#"Send an object such as {"code": "…"}."#;
+    let answer: ExerciseAnswer = read_json(&app, &headers, body, "an answer", example).await?;
     check_code(&answer.code)?;
     let request = {
         let pages = app.pages.current();

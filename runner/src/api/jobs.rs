@@ -477,6 +477,25 @@ async fn read_body(body: Body) -> ApiResult<Vec<u8>> {
     Ok(kept)
 }
 
+/// Reads a JSON body of a request that is no job. `what` says what the body should be, and `help` what to send.
+pub(super) async fn read_json<T: DeserializeOwned>(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+    what: &str,
+    help: &str,
+) -> ApiResult<T> {
+    check_json(headers)?;
+    serde_json::from_slice(&read(app, body).await?).map_err(|error| {
+        ApiError::bad_request(
+            "invalid-json",
+            &format!("The body is not {what}"),
+            format!("{error}."),
+            help,
+        )
+    })
+}
+
 /// Checks that the content type is JSON.
 pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     let media_type = headers
