@@ -32,7 +32,11 @@ UNCOMPILED = {name: switches.with_(off=["compile"]) for name, switches in VERSIO
 
 def single(name: str) -> Switches:
     """One switch on, with what it needs."""
-    needed = {"qkv_rope_kernel": ["fused_qkv"], "swiglu_kernel": ["fused_gate_up"]}
+    needed = {
+        "qkv_rope_kernel": ["fused_qkv"],
+        "swiglu_kernel": ["fused_gate_up"],
+        "decode_kernels": ["fused_qkv", "fused_gate_up", "static_cache"],
+    }
     return Switches().with_(on=[*needed.get(name, []), name])
 
 

@@ -86,8 +86,12 @@ def hip_on(arch: str) -> Iterator[list[Report]]:
 
 
 def _modules() -> list[ModuleType]:
-    """The modules of ops' HIP kernels."""
-    names = [name for name in sys.modules if name.startswith("hipward_kernels.ops.") and name.endswith(".hip")]
+    """The modules with HIP kernels."""
+    names = [
+        name
+        for name in sys.modules
+        if name.startswith("hipward_kernels.") and name.endswith(".hip") and name != __name__
+    ]
     return [sys.modules[name] for name in names]
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from ctypes import byref, c_char, c_char_p, c_int, c_void_p
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int, c_uint, c_void_p, pointer
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
@@ -62,6 +62,31 @@ CUDA_SHARED_LIMIT = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"""
 
 
+MAY_OVERLAP = 6
+"""CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION"""
+
+
+class LaunchAttribute(Structure):
+    """CUlaunchAttribute with a number as its value, which has 64 bytes."""
+
+    _fields_: ClassVar = [("id", c_int), ("padding", c_int), ("value", c_int), ("rest", c_char * 60)]
+
+    def __init__(self, id_: int, value: int) -> None:
+        super().__init__(id_, 0, value)
+
+
+class LaunchConfig(Structure):
+    """CUlaunchConfig: sizes of grid and block, bytes of shared memory, and the attributes."""
+
+    _fields_: ClassVar = [
+        *((f"{of}_{axis}", c_uint) for of in ("grid", "block") for axis in "xyz"),
+        ("shared_bytes", c_uint),
+        ("stream", c_void_p),
+        ("attributes", POINTER(LaunchAttribute)),
+        ("count", c_uint),
+    ]
+
+
 class Driver:
     """CUDA's or HIP's driver library."""
 
@@ -106,6 +131,22 @@ class Driver:
             raise LaunchError(f"the driver returned no handle of {entry}")
         return function.value
 
+    def launch_overlapping(
+        self,
+        function: c_void_p,
+        *sizes_and_stream: Any,
+    ) -> int:
+        """`launch` with the permission to start before the kernel before has ended; the arguments are the same.
+
+        CUDA's "programmatic dependent launch", which a capture records too: the kernel waits itself for what it reads
+        (`wait_for_kernel_before` in `hipward.h`).
+        """
+        *sizes, stream, arguments, _ = sizes_and_stream
+        attribute = LaunchAttribute(MAY_OVERLAP, 1)
+        config = LaunchConfig(*sizes, stream, pointer(attribute), 1)
+        code: int = self._library.cuLaunchKernelEx(byref(config), function, arguments, None)
+        return code
+
     def adopt_context(self, device: int) -> None:
         """Sets the context of `device` in a thread without one, such as autograd's."""
         handle, context = c_int(), c_void_p()
@@ -124,12 +165,22 @@ def driver() -> Driver:
     return Driver(HIP if torch.version.hip else CUDA)
 
 
+def can_overlap(device: int) -> bool:
+    """Whether a kernel can start before the one before it has ended: on NVIDIA GPUs from sm_90 on."""
+    return not torch.version.hip and torch.cuda.get_device_capability(device) >= (9, 0)
+
+
 class Launch:
     """A loaded kernel with its block size; a call puts it on the current stream of its device."""
 
-    def __init__(self, function: int, device: int, threads: int, shared_bytes: int, signature: str, entry: str) -> None:
-        """`signature` is the kernel's arguments in the letters of `struct`: P pointer, q int64, i int32, f float."""
-        self._launch = driver().launch
+    def __init__(
+        self, function: int, device: int, threads: int, shared_bytes: int, signature: str, entry: str, *, overlaps: bool
+    ) -> None:
+        """`signature` is the kernel's arguments in the letters of `struct`: P pointer, q int64, i int32, f float.
+
+        `overlaps`: see `Driver.launch_overlapping`; without effect on GPUs that cannot.
+        """
+        self._launch = driver().launch_overlapping if overlaps and can_overlap(device) else driver().launch
         self._function, self._device, self._threads, self._shared = c_void_p(function), device, threads, shared_bytes
         self._entry = entry
         self._most = most_blocks(threads)

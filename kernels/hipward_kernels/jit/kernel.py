@@ -22,9 +22,12 @@ log = logging.getLogger(__name__)
 class Kernel:
     """One `extern "C"` kernel of a HIP source."""
 
-    def __init__(self, file: Path, entry: str, signature: str) -> None:
-        """`signature` is the kernel's arguments in the letters of `struct`: P pointer, q int64, i int32, f float."""
-        self.file, self.entry, self.signature = file, entry, signature
+    def __init__(self, file: Path, entry: str, signature: str, *, overlaps: bool = False) -> None:
+        """`signature` is the kernel's arguments in the letters of `struct`: P pointer, q int64, i int32, f float.
+
+        `overlaps`: the kernel waits itself for earlier ones, so it may start before they have ended.
+        """
+        self.file, self.entry, self.signature, self.overlaps = file, entry, signature, overlaps
 
     def build(self, arch: str, macros: Mapping[str, str]) -> bytes:
         """Machine code for `arch`, from the cache if possible."""
@@ -43,4 +46,4 @@ class Kernel:
         with torch.cuda.device(device):
             function = driver().load(code, self.entry, shared_bytes)
         log.debug("%s of %s on device %d: %s", self.entry, self.file.name, device, texts)
-        return Launch(function, device, threads, shared_bytes, self.signature, self.entry)
+        return Launch(function, device, threads, shared_bytes, self.signature, self.entry, overlaps=self.overlaps)

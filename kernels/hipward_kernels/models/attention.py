@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from hipward_kernels.attention import attention
+from hipward_kernels.decoding.eager import masked_attention
 from hipward_kernels.ops import qkv_rope, rope
 
 if TYPE_CHECKING:
@@ -74,28 +75,6 @@ def flash_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return out.transpose(1, 2)
 
 
-def cached_attention(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-    """One query per sequence with partially filled buffers of keys and values.
-
-    The heads that share keys and values become rows of one attention, so nothing is repeated, and kernels without
-    grouped-query attention can be used.
-
-    Args:
-        q: `[B, 1, H, D]`.
-        k: `[B, T, K, D]`, the whole buffer.
-        v: Like `k`.
-        visible: `[T]`, bool: the filled positions.
-
-    Returns:
-        `[B, 1, H, D]`.
-    """
-    batch, _, heads, features = q.shape
-    rows = q.view(batch, k.shape[2], -1, features)
-    mask = visible.expand(1, 1, rows.shape[2], -1)
-    out = F.scaled_dot_product_attention(rows, k.transpose(1, 2), v.transpose(1, 2), attn_mask=mask)
-    return out.reshape(batch, 1, heads, features)
-
-
 class Attention(nn.Module):
     """Self-attention with rotary embeddings and grouped queries."""
 
@@ -116,7 +95,7 @@ class Attention(nn.Module):
         if cache is not None:
             k, v = cache.extend(k, v)
         if cache is not None and cache.visible is not None and q.shape[1] == 1:
-            out = cached_attention(q, k, v, cache.visible)
+            out = masked_attention(q, k, v, cache.visible)
         elif self.switches.attention_router:
             out = attention(q, k, v, causal=True)
         elif self.switches.flash_attention:

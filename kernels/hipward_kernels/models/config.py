@@ -98,6 +98,9 @@ class Switches:
     """AdamW as one kernel for many parameters instead of a kernel for each operation."""
     static_cache: bool = False
     """Keys and values of decoding in buffers of fixed size instead of tensors that grow."""
+    decode_kernels: bool = False
+    """A step of decoding as five kernels a layer: `hipward_kernels.decoding`. Needs both fused projections and
+    `static_cache`."""
     graphs: bool = False
     """A step is captured as a CUDA or HIP graph, if its results are equal. Decoding needs `static_cache`."""
 
@@ -106,6 +109,8 @@ class Switches:
             raise ValueError("qkv_rope_kernel takes the result of a fused projection apart, so it needs fused_qkv")
         if self.swiglu_kernel and not self.fused_gate_up:
             raise ValueError("swiglu_kernel takes the result of a fused projection, so it needs fused_gate_up")
+        if self.decode_kernels and not (self.fused_qkv and self.fused_gate_up and self.static_cache):
+            raise ValueError("decode_kernels needs fused_qkv, fused_gate_up and static_cache")
 
     def on(self) -> tuple[str, ...]:
         """Names of the switches that are on, in the order above."""

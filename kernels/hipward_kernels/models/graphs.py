@@ -139,7 +139,7 @@ class TrainingState:
 
 
 class GraphedDecoding:
-    """Greedy decoding with a step, including the choice of the token, as one graph."""
+    """Greedy decoding with two graphs: the prompt, and a step; each includes the choice of the token."""
 
     @torch.no_grad()
     def __init__(self, model: TinyLlama, prompt: Tensor, count: int) -> None:
@@ -158,11 +158,18 @@ class GraphedDecoding:
         self._cache = StaticCache(model.config, batch, length + count, weight.dtype, weight.device)
         self._token = torch.zeros(batch, 1, dtype=torch.int64, device=weight.device)
         self._text = torch.zeros(batch, length + count, dtype=torch.int64, device=weight.device)
+        self._prompt = prompt.clone()
+        self._start, _ = capture(self._prefill)
         self._replay, _ = capture(self._step)
         expected, got = generate(model, prompt, count), self.generate(prompt, count)
         if not torch.equal(got, expected):
             first = int((got != expected).any(0).nonzero()[0])
             raise GraphRefusedError(f"the graph's text differs from the plain text from token {first} on")
+
+    def _prefill(self) -> Tensor:
+        self._cache.clear()
+        self._token.copy_(likeliest(self._model.prefill(self._prompt, self._cache)))
+        return self._token
 
     def _step(self) -> Tensor:
         # The token's position is that of the cache, which the graph increments.
@@ -178,8 +185,8 @@ class GraphedDecoding:
                 f"the graph is for prompts {list(self._prompt_shape)} and at most {self._most} tokens; "
                 f"this is a prompt {list(prompt.shape)} and {count} tokens"
             )
-        self._cache.clear()
-        self._token.copy_(likeliest(self._model.prefill(prompt, self._cache)))
+        self._prompt.copy_(prompt)
+        self._start()
         for _ in range(count):
             self._replay()
         return self._text[:, prompt.shape[1] : prompt.shape[1] + count]

@@ -12,7 +12,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hipward_kernels.decoding import (
+    MOST_SEQUENCES,
+    decode_attention,
+    decode_linear,
+    decode_norm_linear,
+    decode_norm_qkv,
+    decode_norm_swiglu,
+)
 from hipward_kernels.models.attention import Attention
+from hipward_kernels.models.cache import StaticCache
 from hipward_kernels.models.feed_forward import FeedForward
 from hipward_kernels.ops import add_rmsnorm, cross_entropy, rmsnorm
 from hipward_kernels.ops.rope import rope_table
@@ -131,8 +140,26 @@ class TinyLlama(nn.Module):
 
     def decode(self, token: Tensor, cache: Cache) -> Tensor:
         """One more token, `[B, 1]`; returns the logits after it, `[B, 1, vocab]`."""
-        logits = self.run(token, cache.next_row(self.cos), cache.next_row(self.sin), cache)
+        if self.switches.decode_kernels and isinstance(cache, StaticCache) and len(token) <= MOST_SEQUENCES:
+            logits = self._decode_in_kernels(token, cache)
+        else:
+            logits = self.run(token, cache.next_row(self.cos), cache.next_row(self.sin), cache)
         cache.advance(1)
+        return logits
+
+    def _decode_in_kernels(self, token: Tensor, cache: StaticCache) -> Tensor:
+        x, residual = self.embed_tokens(token), None
+        for layer, kept in zip(self.layers, cache.layers, strict=True):
+            norm, attention, place = layer.input_layernorm, layer.self_attn, cache.position
+            query, residual = decode_norm_qkv(
+                x, residual, norm.weight, norm.eps, attention.qkv_proj.weight, self.cos, self.sin,
+                kept.k, kept.v, place, self.config.rope_layout,
+            )  # fmt: skip
+            x = decode_linear(decode_attention(query, kept.k, kept.v, place).flatten(-2), attention.o_proj.weight)
+            norm = layer.post_attention_layernorm
+            hidden, residual = decode_norm_swiglu(x, residual, norm.weight, norm.eps, layer.mlp.gate_up_proj.weight)
+            x = decode_linear(hidden, layer.mlp.down_proj.weight)
+        logits, _ = decode_norm_linear(x, residual, self.norm.weight, self.norm.eps, self.embed_tokens.weight)
         return logits
 
     def run(self, tokens: Tensor, cos: Tensor, sin: Tensor, cache: Cache | None = None) -> Tensor:

@@ -336,6 +336,25 @@ __device__ __forceinline__ float log2_fast(float x) {
 }
 #endif
 
+// --- Overlap with the neighbouring kernels of a stream (NVIDIA from sm_90 on, if the launch allows it; see `driver.py`) --------
+// The next kernel may start as soon as all blocks have called `let_next_kernel_start`. It must call `wait_for_kernel_before` in
+// every thread before it reads what earlier kernels write, or writes anything. Then all earlier kernels have ended.
+#if !HIPWARD_AMD && __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#else
+__device__ __forceinline__ void let_next_kernel_start() {}
+__device__ __forceinline__ void wait_for_kernel_before() {}
+#endif
+
+// Brings a line into the L2 cache, where that is a kernel's own instruction.
+template <typename T>
+__device__ __forceinline__ void prefetch(const T* from) {
+#if !HIPWARD_AMD
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#endif
+}
+
 // --- Clusters: neighbouring blocks that run concurrently and can write to each other's shared memory --------------
 #if !HIPWARD_AMD && HIPWARD_CLUSTER > 1
 __device__ __forceinline__ u32 cluster_rank() {

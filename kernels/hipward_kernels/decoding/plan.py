@@ -1,0 +1,55 @@
+"""Launches of the decoding kernels. The functions are pure, so that cross-compilation uses the same launches as a GPU."""
+
+from __future__ import annotations
+
+from hipward_kernels.ops.hip_launch import VECTOR_BYTES
+
+THREADS = 256
+"""Threads of a block."""
+
+MOST_SEQUENCES = 8
+"""Most rows of a product: each has its sums in registers."""
+
+MOST_VECTORS = 8
+"""Vectors of a weight's row that a thread loads at once. More threads share longer rows."""
+
+NORMED_BYTES = 46 * 1024
+"""Most bytes of normalized rows in a block: the 48 KiB that every GPU has without asking, less the sums."""
+
+MOST_SHARED = 4
+"""Most heads of queries of a block of the attention: each has its sums in registers."""
+
+FEWEST_KEYS, MOST_SPLITS = 256, 64
+"""Fewest positions of a block, if several blocks share those of a head; and most such blocks."""
+
+BLOCKS_PER_UNIT = 2
+"""Blocks of the attention on a compute unit that splitting aims for."""
+
+
+def lanes(columns: int, itemsize: int, wave: int) -> int:
+    """Threads that share a row of the weight."""
+    found = wave
+    while found < THREADS and columns * itemsize > VECTOR_BYTES * MOST_VECTORS * found:
+        found *= 2
+    return found
+
+
+def fits(batch: int, columns: int, itemsize: int) -> bool:
+    """Whether a block has room for the normalized rows."""
+    return batch * columns * itemsize <= NORMED_BYTES
+
+
+def has_teams(features: int, itemsize: int, wave: int) -> bool:
+    """Whether a head can be read by a part of a wave, with a vector for each lane."""
+    team, rest = divmod(features * itemsize, VECTOR_BYTES)
+    return rest == 0 and 0 < team <= wave and team & (team - 1) == 0
+
+
+def shared_heads(group: int) -> int:
+    """Heads of queries that a block computes, of the `group` that share keys."""
+    return max(count for count in range(1, MOST_SHARED + 1) if group % count == 0)
+
+
+def splits(rows: int, room: int, units: int) -> int:
+    """Blocks that share the positions of a head: enough for `units` compute units, if each has enough positions."""
+    return max(1, min(BLOCKS_PER_UNIT * units // rows, room // FEWEST_KEYS, MOST_SPLITS))
