@@ -4,12 +4,13 @@
 use super::{
     App,
     identity::Identity,
-    jobs::check_json,
     problem::{ApiError, ApiResult},
+    request_body::{check_json, from_json},
 };
 use crate::jobs::{
     AppendRequest, FreeDevice, HandBackRequest, HostFacts, HostReport, Lease, LeasedJob,
-    RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets, server_name,
+    RecentReports, RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets,
+    server_name,
 };
 use axum::{
     Json,
@@ -37,9 +38,9 @@ pub(super) struct Fleet {
     /// The variants that at least one of them has.
     pub(super) variants: Vec<Variant>,
     /// The hosts that have joined, without this server.
-    hosts: Vec<Arc<HostReport>>,
+    hosts: Arc<[Arc<HostReport>]>,
     /// The other servers.
-    servers: Vec<Arc<HostReport>>,
+    servers: Arc<[Arc<HostReport>]>,
     /// What jobs can require of this server.
     own_facts: HostFacts,
     /// The number of devices of this server, which are the first of `devices`.
@@ -49,14 +50,19 @@ pub(super) struct Fleet {
 impl Fleet {
     /// What can run jobs at present.
     pub(super) async fn now(app: &App, runner: &Runner) -> Result<Fleet, StoreError> {
-        let found = app.store.with(|store| {
-            let servers = match store.is_shared() {
-                true => store.other_servers(&server_name())?,
-                false => Vec::new(),
-            };
-            Ok::<_, StoreError>((store.hosts()?, servers))
-        });
-        let (hosts, servers) = found.await?;
+        Fleet::within(app, runner, Duration::ZERO).await
+    }
+
+    /// What could run jobs at some time within the last `max_age`.
+    pub(super) async fn within(
+        app: &App,
+        runner: &Runner,
+        max_age: Duration,
+    ) -> Result<Fleet, StoreError> {
+        let reports = app
+            .store
+            .with(move |store| store.recent_reports(&server_name(), max_age));
+        let RecentReports { hosts, servers } = reports.await?;
         let mut devices = runner.devices();
         let own_devices = devices.len();
         let mut variants = runner.variants().to_vec();
@@ -64,7 +70,7 @@ impl Fleet {
             devices.iter().map(|device| device.id.clone()).collect();
         let mut known_variants: HashSet<_> =
             variants.iter().map(|variant| variant.id.clone()).collect();
-        for host in hosts.iter().chain(&servers) {
+        for host in hosts.iter().chain(&*servers) {
             let Capabilities {
                 devices: its_devices,
                 variants: its_variants,
@@ -95,7 +101,7 @@ impl Fleet {
         let own = self.devices[..self.own_devices]
             .iter()
             .map(|device| (device, &self.own_facts));
-        let joined = self.hosts.iter().chain(&self.servers).flat_map(|host| {
+        let joined = self.hosts.iter().chain(&*self.servers).flat_map(|host| {
             let devices = host.capabilities.devices.iter();
             devices.map(|device| (device, &host.facts))
         });
@@ -134,7 +140,7 @@ impl Fleet {
     /// What this server and its hosts can run.
     pub(super) fn capabilities(self, runner: &Runner) -> Capabilities {
         let own = runner.capabilities();
-        let Some(first) = self.hosts.into_iter().chain(self.servers).next() else {
+        let Some(first) = self.hosts.iter().chain(&*self.servers).next() else {
             return own;
         };
         // The limits of jobs are those of the host that runs them.
@@ -191,7 +197,7 @@ pub(super) async fn no_host_reason(app: &App, job: &str) -> Option<String> {
 #[utoipa::path(
     put,
     path = "/api/v1/hosts/{name}",
-    params(("name" = String, Path, description = "The name of the host.")),
+    params(("name" = String, Path, max_length = 64, pattern = "^[0-9A-Za-z._-]+$", description = "The name of the host.")),
     request_body = HostReport,
     responses(ApiError, (status = 204, description = "Stored.")),
     security((), ("token" = []))
@@ -321,7 +327,8 @@ pub(crate) async fn append(
     let holder = holder(&app, &headers).await?;
     let AppendRequest { after, events } = parse(&app, &headers, body).await?;
     if events.iter().any(|event| !may_come_from_host(event)) {
-        return Err(ApiError::bad_request(
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
             "event-not-permitted",
             "A host cannot send this event",
             "Events of the kinds awaiting_approval, approved, queued, leased and cancelled come from the server.",
@@ -487,7 +494,7 @@ async fn parse<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body) 
     let bytes = bytes
         .map_err(|_| invalid("The body was not received in time.".to_owned()))?
         .map_err(|error| invalid(format!("{error}.")))?;
-    serde_json::from_slice(&bytes).map_err(|error| invalid(format!("{error}.")))
+    from_json(&bytes).map_err(|error| invalid(format!("{error}.")))
 }
 
 /// Checks the name of a host, which is a part of its devices' ids.
@@ -516,7 +523,9 @@ fn check_device(host: &str, device: &Device) -> ApiResult<()> {
     if id.is_some_and(|id| id.len() > 1 && id.starts_with('/')) {
         return Ok(());
     }
-    Err(ApiError::bad_request(
+    // Not 400: its schema cannot state that two values belong together.
+    Err(ApiError::new(
+        StatusCode::CONFLICT,
         "invalid-device",
         "The device is not one of the host",
         format!("{:?} does not begin with {host}/.", device.id),

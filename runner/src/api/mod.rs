@@ -19,6 +19,7 @@ mod health;
 mod hosts;
 mod identity;
 mod job_id;
+mod job_list;
 mod jobs;
 mod metrics;
 mod openapi;
@@ -26,8 +27,10 @@ mod page;
 mod problem;
 mod proxy_auth;
 mod report;
+mod request_body;
 mod rules;
 mod sign_in;
+mod submission;
 
 pub(crate) use access_control::{AccessConfig, AccessControl, Peer};
 pub(crate) use metrics::RequestMetrics;
@@ -124,7 +127,7 @@ impl FromRef<App> for Arc<AccessControl> {
 /// document is generated from this list.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::Document::openapi())
-        .routes(routes!(jobs::submit, jobs::list))
+        .routes(routes!(submission::submit, job_list::list))
         .routes(routes!(jobs::show, jobs::cancel))
         .routes(routes!(jobs::code))
         .routes(routes!(approvals::list))
