@@ -251,17 +251,17 @@ pub(crate) async fn wait(
     check_free(&free)?;
     let wait = Duration::try_from_secs_f64(wait_s).unwrap_or_default();
     let deadline = Instant::now() + wait.min(MAX_WAIT);
-    let mut queue = app.store.watch_queue();
+    let mut work = app.store.watch_work();
     let mut shutdown = app.shutdown.clone();
     loop {
-        queue.mark_unchanged();
+        work.mark_unchanged();
         let waiting = free.clone();
         let has_work = app.store.with(move |store| store.has_work(&waiting));
         if has_work.await? {
             return Ok(StatusCode::OK);
         }
         tokio::select! {
-            _ = queue.changed() => {}
+            _ = work.changed() => {}
             () = sleep_until(deadline) => return Ok(StatusCode::NO_CONTENT),
             () = shutdown.requested() => return Ok(StatusCode::NO_CONTENT),
         }

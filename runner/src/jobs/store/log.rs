@@ -31,6 +31,10 @@ pub(super) struct Log {
     pub(super) changes: Vec<Change>,
     /// Whether the queue has changed.
     pub(super) queue_changed: bool,
+    /// Whether a device may get a job that it would not have got before.
+    pub(super) work_added: bool,
+    /// Whether the number of running jobs of an owner is limited, so that the end of one may let another start.
+    pub(super) limits_running: bool,
     /// The codes of jobs that failed.
     pub(super) failures: Vec<String>,
     /// For how long jobs had waited that are leased for the first time, seconds.
@@ -136,6 +140,8 @@ impl Log {
         });
         // A job that changes its state may enter or leave the queue.
         self.queue_changed |= state_after(body).is_some();
+        self.work_added |=
+            matches!(body, EventBody::Queued { .. }) || (self.limits_running && body.is_final());
         Ok(())
     }
 

@@ -429,6 +429,11 @@ impl Store {
         self.0.signals.watch_queue()
     }
 
+    /// Notifies of changes after which a claim may succeed. Fewer than those of the queue: every host that waits reads the database.
+    pub(crate) fn watch_work(&self) -> watch::Receiver<u64> {
+        self.0.signals.watch_work()
+    }
+
     /// Reads the whole database and records damage, after which no job is accepted. Takes seconds per GiB.
     pub(crate) fn verify(&self) -> Result<()> {
         let found = self.0.database.damage()?;
@@ -463,6 +468,7 @@ impl Store {
         let mut log = Log {
             webhooks: self.0.webhooks.get().cloned(),
             long_queue: self.0.long_queue.clone(),
+            limits_running: self.0.running_limit.get().is_some(),
             ..Log::default()
         };
         self.0.database.write(&mut |tx| {

@@ -198,8 +198,9 @@ pub(super) fn device_time_of_one_token_is_limited(server: &dyn Server) {
 pub(super) fn drained_host_and_maintenance_start_no_jobs(server: &dyn Server) {
     let store = server.open();
     let id = store.submit(&job(), 100).expect("queued").id;
-    let mut queue = store.watch_queue();
+    let (mut queue, mut work) = (store.watch_queue(), store.watch_work());
     queue.mark_unchanged();
+    work.mark_unchanged();
     let here = free(&cpu(), true);
     let idle = |host: &FreeDevice| {
         !store.has_work(host).expect("readable")
@@ -207,9 +208,12 @@ pub(super) fn drained_host_and_maintenance_start_no_jobs(server: &dyn Server) {
     };
     store.drain("here", "new driver").expect("works");
     assert!(queue.has_changed().expect("the store lives"));
+    assert!(!work.has_changed().expect("the store lives"));
     assert!(idle(&here));
     assert_eq!(store.drains().expect("readable")["here"], "new driver");
     assert!(store.resume("here").expect("works"));
+    assert!(work.has_changed().expect("the store lives"));
+    work.mark_unchanged();
     assert!(!store.resume("here").expect("works"));
     store
         .set_maintenance(Some("database moves"))
