@@ -154,9 +154,12 @@ pub(super) fn running_jobs_of_one_token_are_limited(server: &dyn Server) {
     assert_eq!(next_owner(&store).as_deref(), Some("bob"));
     assert!(!store.has_work(&free(&cpu(), true)).expect("readable"));
     assert!(store.claim(&cpu(), true).expect("works").is_none());
+    let mut work = store.watch_work();
+    work.mark_unchanged();
     store
         .append(&lease, &[EventBody::Done])
         .expect("is current");
+    assert!(work.has_changed().expect("the store lives"));
     assert_eq!(next_owner(&store).as_deref(), Some("ann"));
 }
 
