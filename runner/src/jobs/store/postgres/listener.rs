@@ -32,7 +32,7 @@ pub(super) fn payload(server: &str, queue: (bool, bool), jobs: &[String], limit:
         (true, false) => Some(POSITIONS),
         (false, false) => None,
     };
-    for word in queue {
+    if let Some(word) = queue {
         payload.push(' ');
         payload.push_str(word);
     }

@@ -211,7 +211,9 @@ pub(super) fn drained_host_and_maintenance_start_no_jobs(server: &dyn Server) {
     };
     store.drain("here", "new driver").expect("works");
     assert!(queue.has_changed().expect("the store lives"));
-    assert!(!work.has_changed().expect("the store lives"));
+    // Those of a shared database also wake up when their server begins to listen.
+    assert!(store.is_shared() || !work.has_changed().expect("the store lives"));
+    work.mark_unchanged();
     assert!(idle(&here));
     assert_eq!(store.drains().expect("readable")["here"], "new driver");
     assert!(store.resume("here").expect("works"));
