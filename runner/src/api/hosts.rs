@@ -3,6 +3,7 @@
 
 use super::{
     App,
+    hand_over::Turn,
     identity::Identity,
     problem::{ApiError, ApiResult},
     request_body::{check_json, from_json},
@@ -253,18 +254,27 @@ pub(crate) async fn wait(
     let deadline = Instant::now() + wait.min(MAX_WAIT);
     let mut work = app.store.watch_work();
     let mut shutdown = app.shutdown.clone();
+    let mut turn = None;
     loop {
         work.mark_unchanged();
         let waiting = free.clone();
         let has_work = app.store.with(move |store| store.has_work(&waiting));
         if has_work.await? {
+            if let Some(turn) = turn {
+                Turn::end_with_claim(turn);
+            }
             return Ok(StatusCode::OK);
         }
-        tokio::select! {
-            _ = work.changed() => {}
+        drop(turn);
+        let woken = async {
+            let _ = work.changed().await;
+            app.hand_over.turn().await
+        };
+        turn = tokio::select! {
+            turn = woken => Some(turn),
             () = sleep_until(deadline) => return Ok(StatusCode::NO_CONTENT),
             () = shutdown.requested() => return Ok(StatusCode::NO_CONTENT),
-        }
+        };
     }
 }
 
@@ -295,7 +305,9 @@ pub(crate) async fn claim(
     let claimed = app
         .store
         .with(move |store| store.claim_for(&free, Some(valid), Some(&holder)));
-    let Some(lease) = claimed.await? else {
+    let claimed = claimed.await;
+    app.hand_over.claimed();
+    let Some(lease) = claimed? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     tracing::info!(job = lease.job, attempt = lease.attempt, "leased to {id}");

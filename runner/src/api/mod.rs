@@ -15,6 +15,7 @@ mod entity_tag;
 mod events;
 mod exercises;
 mod fleet;
+mod hand_over;
 mod health;
 mod hosts;
 mod identity;
@@ -33,6 +34,7 @@ mod sign_in;
 mod submission;
 
 pub(crate) use access_control::{AccessConfig, AccessControl, Peer};
+pub(crate) use hand_over::HandOver;
 pub(crate) use metrics::RequestMetrics;
 pub(crate) use proxy_auth::{ProxyAuth, is_user_name};
 
@@ -79,6 +81,8 @@ pub(crate) struct App {
     pub(crate) access: Arc<AccessControl>,
     /// The open event streams.
     pub(crate) streams: Streams,
+    /// The turns of the hosts that wait for a job.
+    pub(crate) hand_over: HandOver,
     /// Time within which a client must send the body of a request.
     pub(crate) body_timeout: Duration,
     /// Counters for monitoring.
