@@ -1,7 +1,7 @@
 //! The server: store, runner, scheduler and API. `serve` runs it until it is stopped, and `bench` for one job.
 
 use crate::{
-    api::{AccessConfig, AccessControl, App, Streams, router},
+    api::{AccessConfig, AccessControl, App, HandOver, Streams, router},
     connections::{self, ClientLimits},
     jobs::{
         LocalRunner, RequestWorkers, Retention, Store, apply_retention, expire_leases,
@@ -76,6 +76,7 @@ impl Server {
             emulators: Arc::new(RequestWorkers::emulate()),
             pages: self.pages,
             streams: Streams::new(limits.streams()),
+            hand_over: HandOver::default(),
             body_timeout: limits.request_timeout,
             requests: Arc::default(),
             shutdown: shutdown.clone(),

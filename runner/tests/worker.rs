@@ -69,7 +69,7 @@ fn token_of_a_worker_permits_nothing_else() {
     let refused = send(&server, "POST", leases, &submitter, &claim("a"));
     assert_eq!(refused, (403, "role-too-low".to_owned()));
     let refused = send(&server, "POST", leases, &host, &claim("b"));
-    assert_eq!(refused, (400, "invalid-device".to_owned()));
+    assert_eq!(refused, (409, "invalid-device".to_owned()));
     assert_eq!(send(&server, "POST", leases, &host, &claim("a")).0, 204);
     let wait = "/api/v1/leases/wait";
     let refused = send(&server, "POST", wait, &submitter, &claim("a"));
@@ -98,7 +98,7 @@ fn token_of_a_worker_permits_nothing_else() {
     for kind in ["cancelled", "approved", "awaiting_approval"] {
         let event = json!({ "after": 0, "events": [{ "type": kind }] });
         let refused = send(&server, "POST", &events, &host, &event);
-        assert_eq!(refused, (400, "event-not-permitted".to_owned()));
+        assert_eq!(refused, (403, "event-not-permitted".to_owned()));
     }
     assert_eq!(send(&server, "PUT", &lease, &host, &renewal).0, 204);
     assert_eq!(send(&server, "POST", &events, &host, &done).0, 204);

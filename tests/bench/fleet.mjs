@@ -1,9 +1,11 @@
 // A fleet on one PostgreSQL database: web nodes, hosts that are played by this program through the API, and a long queue.
-// HIPWARD_FLEET_HOSTS and HIPWARD_FLEET_JOBS set the numbers of hosts and of queued jobs.
+// HIPWARD_FLEET_HOSTS and HIPWARD_FLEET_JOBS set the numbers of hosts and of queued jobs, HIPWARD_FLEET_RATE the submissions a second
+// at which their time is measured. Without such a rate, a client that sends as fast as it can measures how long its own requests wait
+// for each other.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../support/server.mjs';
@@ -11,6 +13,8 @@ import { startServer } from '../support/server.mjs';
 const nodes = 4;
 const hosts = Number(process.env.HIPWARD_FLEET_HOSTS ?? 50);
 const jobs = Number(process.env.HIPWARD_FLEET_JOBS ?? 5000);
+const rate = Number(process.env.HIPWARD_FLEET_RATE ?? 50);
+const ratedSeconds = 30;
 const submitters = 8;
 const handOvers = 200;
 // Debian's programs, and the user that runs them for root.
@@ -66,7 +70,7 @@ async function startDatabase() {
   return { url: `postgres:///hipward?user=hipward&host=${folder}`, stop };
 }
 
-async function send(url, method, path, body) {
+async function request(url, method, path, body) {
   const answer = await fetch(`${url}${path}`, {
     method,
     headers: { 'content-type': 'application/json' },
@@ -74,7 +78,23 @@ async function send(url, method, path, body) {
   });
   const text = await answer.text();
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-  return text === '' ? undefined : JSON.parse(text);
+  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+const send = async (...args) => (await request(...args)).body;
+
+/** The share of the processors that is used from now on until the returned function is called. */
+function busyShare() {
+  const sum = () => {
+    const times = cpus().map((one) => one.times);
+    const all = times.flatMap((time) => Object.values(time)).reduce((total, time) => total + time, 0);
+    return { all, idle: times.reduce((total, time) => total + time.idle, 0) };
+  };
+  const before = sum();
+  return () => {
+    const after = sum();
+    return 1 - (after.idle - before.idle) / (after.all - before.all);
+  };
 }
 
 /** A device of a host as `hipward worker` sends it. */
@@ -116,19 +136,32 @@ export default async function () {
       report.catch((error) => console.error(error)).finally(() => sent.delete(report));
     }, 15_000 / hosts);
 
-    // A host that waits gets a job at once.
+    // All hosts wait, as `hipward worker` does, and one of them gets each job.
+    const leases = new Map();
+    let stopped = false;
+    const waiting = names.map(async (name, number) => {
+      while (!stopped) {
+        const device = free(name);
+        const found = await request(url(number), 'POST', '/api/v1/leases/wait', { ...device, wait_s: 3 });
+        if (found.status !== 200) continue;
+        const lease = await send(url(number), 'POST', '/api/v1/leases', device);
+        if (lease === undefined) continue;
+        leases.get(lease.code)?.(performance.now());
+        await finish(url(number), lease);
+      }
+    });
+    await sleep(1000);
     const handOver = [];
     for (let number = 0; number < handOvers; number++) {
-      const device = free(names[number % hosts]);
-      const waiting = send(url(number + 1), 'POST', '/api/v1/leases/wait', { ...device, wait_s: 20 });
-      await sleep(20);
-      const lease = await timed(handOver, async () => {
-        await send(url(number), 'POST', '/api/v1/jobs', { code: `x = ${number}` });
-        await waiting;
-        return send(url(number + 1), 'POST', '/api/v1/leases', device);
-      });
-      await finish(url(number + 1), lease);
+      const code = `x = ${number}`;
+      const leased = new Promise((resolve) => leases.set(code, resolve));
+      const start = performance.now();
+      await send(url(number), 'POST', '/api/v1/jobs', { code });
+      handOver.push((await leased) - start);
+      await sleep(100);
     }
+    stopped = true;
+    await Promise.all(waiting);
 
     const submit = [];
     const queue = Array.from({ length: submitters }, async (_, submitter) => {
@@ -137,7 +170,22 @@ export default async function () {
         await timed(submit, () => send(url(number), 'POST', '/api/v1/jobs', request));
       }
     });
+    const filling = performance.now();
     await Promise.all(queue);
+    const filled = jobs / ((performance.now() - filling) / 1000);
+
+    // At a fixed rate, whatever the times are. Each counts from when it was due.
+    const rated = [];
+    const busy = busyShare();
+    const first = performance.now();
+    const due = Array.from({ length: ratedSeconds * rate }, async (_, number) => {
+      const at = first + (number / rate) * 1000;
+      await sleep(Math.max(0, at - performance.now()));
+      await send(url(number), 'POST', '/api/v1/jobs', { code: `y = ${number}`, require: { vendor: 'amd', torch: '2.9' } });
+      rated.push(performance.now() - at);
+    });
+    await Promise.all(due);
+    const busyWhileRated = Math.round(100 * busy());
 
     // All hosts lease and finish jobs of the long queue.
     const claim = [];
@@ -157,8 +205,15 @@ export default async function () {
     const seconds = (performance.now() - begin) / 1000;
     const note = `${nodes} web nodes, ${hosts} hosts, ${jobs} queued jobs; nodes, database and hosts on this machine`;
     return [
-      { what: 'submission, p99', value: p99(submit), unit: 'ms', note: `${submitters} at a time; ${note}` },
-      { what: 'submission to lease, p99', value: p99(handOver), unit: 'ms', note: `a host waits at another web node; ${handOvers} times` },
+      {
+        what: `submission at ${rate}/s, p99`,
+        value: p99(rated),
+        unit: 'ms',
+        note: `to a queue of ${jobs}; the processors are ${busyWhileRated} % busy`,
+      },
+      { what: 'submission as fast as possible, p99', value: p99(submit), unit: 'ms', note: `${submitters} at a time; ${note}` },
+      { what: 'the same', value: filled, unit: 'jobs/s' },
+      { what: 'submission to lease, p99', value: p99(handOver), unit: 'ms', note: `${hosts} hosts wait; ${handOvers} times` },
       { what: 'lease from the long queue, p99', value: p99(claim), unit: 'ms', note: `${hosts} hosts at the same time` },
       { what: 'leased and finished', value: leased.size / seconds, unit: 'jobs/s', note: 'none was leased twice' },
     ];

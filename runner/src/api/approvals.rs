@@ -4,8 +4,8 @@ use super::{
     App,
     identity::Identity,
     job_id::JobId,
-    jobs::{check_json, read},
     problem::{ApiError, ApiResult},
+    request_body::{check_json, read},
 };
 use crate::jobs::{ApprovalOutcome, Pending, Role, StoreError};
 use axum::{

@@ -3,8 +3,9 @@
 use super::{
     App,
     compile_schema::{CompileAnswer, CompileRequest},
-    jobs::{read_json, ready_runner},
+    jobs::ready_runner,
     problem::{ApiError, ApiResult},
+    request_body::read_json,
 };
 use crate::jobs::{RequestError, Role};
 use axum::{

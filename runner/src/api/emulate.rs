@@ -3,8 +3,9 @@
 use super::{
     App,
     emulate_schema::{EmulateAnswer, EmulateRequest},
-    jobs::{check_code, read_json, ready_runner},
+    jobs::ready_runner,
     problem::{ApiError, ApiResult},
+    request_body::{check_code, read_json},
 };
 use crate::jobs::{RequestError, Role};
 use axum::{

@@ -2,8 +2,9 @@
 
 use super::{
     App,
-    jobs::{check_code, read_json, ready_runner},
+    jobs::ready_runner,
     problem::{ApiError, ApiResult},
+    request_body::{check_code, read_json},
 };
 use crate::{
     exercise::Judged,

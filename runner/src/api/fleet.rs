@@ -3,8 +3,8 @@
 use super::{
     App,
     hosts::HostName,
-    jobs::{check_json, read},
     problem::{ApiError, ApiResult},
+    request_body::{check_json, read},
 };
 use crate::jobs::{HostReport, Role, RunningJob, StoreError, machine_name, server_name};
 use axum::{
@@ -42,7 +42,7 @@ pub(crate) async fn show(State(app): State<App>, headers: HeaderMap) -> ApiResul
 #[utoipa::path(
     put,
     path = "/api/v1/hosts/{name}/drain",
-    params(("name" = String, Path, description = "The name of the host.")),
+    params(("name" = String, Path, max_length = 64, pattern = "^[0-9A-Za-z._-]+$", description = "The name of the host.")),
     request_body = Pause,
     responses(ApiError, (status = 204, description = "The host starts no more jobs.")),
     security((), ("token" = []))
@@ -71,7 +71,7 @@ pub(crate) async fn drain(
 #[utoipa::path(
     delete,
     path = "/api/v1/hosts/{name}/drain",
-    params(("name" = String, Path, description = "The name of the host.")),
+    params(("name" = String, Path, max_length = 64, pattern = "^[0-9A-Za-z._-]+$", description = "The name of the host.")),
     responses(ApiError, (status = 204, description = "The host starts jobs.")),
     security((), ("token" = []))
 )]

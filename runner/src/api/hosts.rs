@@ -3,13 +3,15 @@
 
 use super::{
     App,
+    hand_over::Turn,
     identity::Identity,
-    jobs::check_json,
     problem::{ApiError, ApiResult},
+    request_body::{check_json, from_json},
 };
 use crate::jobs::{
     AppendRequest, FreeDevice, HandBackRequest, HostFacts, HostReport, Lease, LeasedJob,
-    RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets, server_name,
+    RecentReports, RenewRequest, Role, Runner, StoreError, WaitRequest, describe, meets,
+    server_name,
 };
 use axum::{
     Json,
@@ -37,9 +39,9 @@ pub(super) struct Fleet {
     /// The variants that at least one of them has.
     pub(super) variants: Vec<Variant>,
     /// The hosts that have joined, without this server.
-    hosts: Vec<Arc<HostReport>>,
+    hosts: Arc<[Arc<HostReport>]>,
     /// The other servers.
-    servers: Vec<Arc<HostReport>>,
+    servers: Arc<[Arc<HostReport>]>,
     /// What jobs can require of this server.
     own_facts: HostFacts,
     /// The number of devices of this server, which are the first of `devices`.
@@ -49,14 +51,19 @@ pub(super) struct Fleet {
 impl Fleet {
     /// What can run jobs at present.
     pub(super) async fn now(app: &App, runner: &Runner) -> Result<Fleet, StoreError> {
-        let found = app.store.with(|store| {
-            let servers = match store.is_shared() {
-                true => store.other_servers(&server_name())?,
-                false => Vec::new(),
-            };
-            Ok::<_, StoreError>((store.hosts()?, servers))
-        });
-        let (hosts, servers) = found.await?;
+        Fleet::within(app, runner, Duration::ZERO).await
+    }
+
+    /// What could run jobs at some time within the last `max_age`.
+    pub(super) async fn within(
+        app: &App,
+        runner: &Runner,
+        max_age: Duration,
+    ) -> Result<Fleet, StoreError> {
+        let reports = app
+            .store
+            .with(move |store| store.recent_reports(&server_name(), max_age));
+        let RecentReports { hosts, servers } = reports.await?;
         let mut devices = runner.devices();
         let own_devices = devices.len();
         let mut variants = runner.variants().to_vec();
@@ -64,7 +71,7 @@ impl Fleet {
             devices.iter().map(|device| device.id.clone()).collect();
         let mut known_variants: HashSet<_> =
             variants.iter().map(|variant| variant.id.clone()).collect();
-        for host in hosts.iter().chain(&servers) {
+        for host in hosts.iter().chain(&*servers) {
             let Capabilities {
                 devices: its_devices,
                 variants: its_variants,
@@ -95,7 +102,7 @@ impl Fleet {
         let own = self.devices[..self.own_devices]
             .iter()
             .map(|device| (device, &self.own_facts));
-        let joined = self.hosts.iter().chain(&self.servers).flat_map(|host| {
+        let joined = self.hosts.iter().chain(&*self.servers).flat_map(|host| {
             let devices = host.capabilities.devices.iter();
             devices.map(|device| (device, &host.facts))
         });
@@ -134,7 +141,7 @@ impl Fleet {
     /// What this server and its hosts can run.
     pub(super) fn capabilities(self, runner: &Runner) -> Capabilities {
         let own = runner.capabilities();
-        let Some(first) = self.hosts.into_iter().chain(self.servers).next() else {
+        let Some(first) = self.hosts.iter().chain(&*self.servers).next() else {
             return own;
         };
         // The limits of jobs are those of the host that runs them.
@@ -191,7 +198,7 @@ pub(super) async fn no_host_reason(app: &App, job: &str) -> Option<String> {
 #[utoipa::path(
     put,
     path = "/api/v1/hosts/{name}",
-    params(("name" = String, Path, description = "The name of the host.")),
+    params(("name" = String, Path, max_length = 64, pattern = "^[0-9A-Za-z._-]+$", description = "The name of the host.")),
     request_body = HostReport,
     responses(ApiError, (status = 204, description = "Stored.")),
     security((), ("token" = []))
@@ -245,20 +252,29 @@ pub(crate) async fn wait(
     check_free(&free)?;
     let wait = Duration::try_from_secs_f64(wait_s).unwrap_or_default();
     let deadline = Instant::now() + wait.min(MAX_WAIT);
-    let mut queue = app.store.watch_queue();
+    let mut work = app.store.watch_work();
     let mut shutdown = app.shutdown.clone();
+    let mut turn = None;
     loop {
-        queue.mark_unchanged();
+        work.mark_unchanged();
         let waiting = free.clone();
         let has_work = app.store.with(move |store| store.has_work(&waiting));
         if has_work.await? {
+            if let Some(turn) = turn {
+                Turn::end_with_claim(turn);
+            }
             return Ok(StatusCode::OK);
         }
-        tokio::select! {
-            _ = queue.changed() => {}
+        drop(turn);
+        let woken = async {
+            let _ = work.changed().await;
+            app.hand_over.turn().await
+        };
+        turn = tokio::select! {
+            turn = woken => Some(turn),
             () = sleep_until(deadline) => return Ok(StatusCode::NO_CONTENT),
             () = shutdown.requested() => return Ok(StatusCode::NO_CONTENT),
-        }
+        };
     }
 }
 
@@ -289,7 +305,9 @@ pub(crate) async fn claim(
     let claimed = app
         .store
         .with(move |store| store.claim_for(&free, Some(valid), Some(&holder)));
-    let Some(lease) = claimed.await? else {
+    let claimed = claimed.await;
+    app.hand_over.claimed();
+    let Some(lease) = claimed? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     tracing::info!(job = lease.job, attempt = lease.attempt, "leased to {id}");
@@ -321,7 +339,8 @@ pub(crate) async fn append(
     let holder = holder(&app, &headers).await?;
     let AppendRequest { after, events } = parse(&app, &headers, body).await?;
     if events.iter().any(|event| !may_come_from_host(event)) {
-        return Err(ApiError::bad_request(
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
             "event-not-permitted",
             "A host cannot send this event",
             "Events of the kinds awaiting_approval, approved, queued, leased and cancelled come from the server.",
@@ -487,7 +506,7 @@ async fn parse<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body) 
     let bytes = bytes
         .map_err(|_| invalid("The body was not received in time.".to_owned()))?
         .map_err(|error| invalid(format!("{error}.")))?;
-    serde_json::from_slice(&bytes).map_err(|error| invalid(format!("{error}.")))
+    from_json(&bytes).map_err(|error| invalid(format!("{error}.")))
 }
 
 /// Checks the name of a host, which is a part of its devices' ids.
@@ -516,7 +535,9 @@ fn check_device(host: &str, device: &Device) -> ApiResult<()> {
     if id.is_some_and(|id| id.len() > 1 && id.starts_with('/')) {
         return Ok(());
     }
-    Err(ApiError::bad_request(
+    // Not 400: its schema cannot state that two values belong together.
+    Err(ApiError::new(
+        StatusCode::CONFLICT,
         "invalid-device",
         "The device is not one of the host",
         format!("{:?} does not begin with {host}/.", device.id),

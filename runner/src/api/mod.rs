@@ -15,10 +15,12 @@ mod entity_tag;
 mod events;
 mod exercises;
 mod fleet;
+mod hand_over;
 mod health;
 mod hosts;
 mod identity;
 mod job_id;
+mod job_list;
 mod jobs;
 mod metrics;
 mod openapi;
@@ -26,10 +28,13 @@ mod page;
 mod problem;
 mod proxy_auth;
 mod report;
+mod request_body;
 mod rules;
 mod sign_in;
+mod submission;
 
 pub(crate) use access_control::{AccessConfig, AccessControl, Peer};
+pub(crate) use hand_over::HandOver;
 pub(crate) use metrics::RequestMetrics;
 pub(crate) use proxy_auth::{ProxyAuth, is_user_name};
 
@@ -76,6 +81,8 @@ pub(crate) struct App {
     pub(crate) access: Arc<AccessControl>,
     /// The open event streams.
     pub(crate) streams: Streams,
+    /// The turns of the hosts that wait for a job.
+    pub(crate) hand_over: HandOver,
     /// Time within which a client must send the body of a request.
     pub(crate) body_timeout: Duration,
     /// Counters for monitoring.
@@ -124,7 +131,7 @@ impl FromRef<App> for Arc<AccessControl> {
 /// document is generated from this list.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::Document::openapi())
-        .routes(routes!(jobs::submit, jobs::list))
+        .routes(routes!(submission::submit, job_list::list))
         .routes(routes!(jobs::show, jobs::cancel))
         .routes(routes!(jobs::code))
         .routes(routes!(approvals::list))

@@ -1,6 +1,8 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
-use super::{App, approvals, fleet, hosts, identity::Identity, jobs, problem::ApiError, report};
+use super::{
+    App, approvals, fleet, hosts, identity::Identity, job_list, problem::ApiError, report,
+};
 use crate::{
     jobs::Role,
     web::{
@@ -185,7 +187,7 @@ async fn search_file(
 
 /// The list of jobs. Those of others are in it only for requests that may see them.
 async fn jobs_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
-    let load = |identity| async move { jobs::for_page(app, &identity, uri).await };
+    let load = |identity| async move { job_list::for_page(app, &identity, uri).await };
     match for_role(app, headers, uri, Role::Read, load).await {
         Ok(jobs) => render(app, |pages| pages.jobs(jobs)).await,
         Err(instead) => instead,
@@ -194,7 +196,11 @@ async fn jobs_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
 
 /// The results of one program over time. Only requests that may see the jobs of others get them.
 async fn history_page(app: &App, headers: &HeaderMap, uri: &Uri) -> Response {
-    match for_role(app, headers, uri, Role::Read, |_| jobs::history(app, uri)).await {
+    match for_role(app, headers, uri, Role::Read, |_| {
+        job_list::history(app, uri)
+    })
+    .await
+    {
         Ok(history) => render(app, |pages| pages.history(history)).await,
         Err(instead) => instead,
     }

@@ -45,6 +45,6 @@ pub(crate) use server_report::{REPORT_INTERVAL, report_server};
 pub(crate) use startup::LocalRunner;
 pub(crate) use store::{
     ApprovalOutcome, CancelOutcome, Delivery, JobFilter, Lease, NewJob, Newest, Pending,
-    QueueLimits, RemoveOutcome, Retention, Role, RunningJob, Store, StoreError, back_up,
-    cookie_value, lock_data_folder, restore,
+    QueueLimits, RecentReports, RemoveOutcome, Retention, Role, RunningJob, Store, StoreError,
+    back_up, cookie_value, lock_data_folder, restore,
 };

@@ -316,7 +316,7 @@ impl WorkSource for RemoteSource {
         true
     }
 
-    fn watch_queue(&self) -> watch::Receiver<u64> {
+    fn watch_work(&self) -> watch::Receiver<u64> {
         self.waits.subscribe()
     }
 }

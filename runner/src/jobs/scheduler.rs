@@ -177,7 +177,7 @@ impl DeviceLoop {
     }
 
     async fn run_next_job(&mut self, mut worker: Worker) {
-        let mut queue = self.source.watch_queue();
+        let mut queue = self.source.watch_work();
         let mut shutdown = self.shutdown.clone();
         let (lease, load, permit) = loop {
             queue.mark_unchanged();

@@ -51,8 +51,8 @@ pub(crate) trait WorkSource: Debug + Send + Sync {
     /// Whether leases expire unless they are renewed.
     fn leases_expire(&self) -> bool;
 
-    /// Notifies of changes of the queue, after which a claim may succeed.
-    fn watch_queue(&self) -> watch::Receiver<u64>;
+    /// Notifies of changes after which a claim may succeed.
+    fn watch_work(&self) -> watch::Receiver<u64>;
 }
 
 impl WorkSource for Store {
@@ -97,7 +97,7 @@ impl WorkSource for Store {
         self.is_shared()
     }
 
-    fn watch_queue(&self) -> watch::Receiver<u64> {
-        Store::watch_queue(self)
+    fn watch_work(&self) -> watch::Receiver<u64> {
+        Store::watch_work(self)
     }
 }

@@ -120,6 +120,7 @@ impl Store {
     pub(crate) fn resume(&self, host: &str) -> Result<bool> {
         self.change(|tx, log| {
             log.queue_changed = true;
+            log.work_added = true;
             Ok(tx.execute("delete from drains where host = ?1", values![host])? > 0)
         })
     }
@@ -133,6 +134,7 @@ impl Store {
     pub(crate) fn set_maintenance(&self, reason: Option<&str>) -> Result<()> {
         self.change(|tx, log| {
             log.queue_changed = true;
+            log.work_added = true;
             match reason {
                 Some(reason) => tx.execute(
                     "insert into meta values ('maintenance', ?1) on conflict (key) do update set value = excluded.value",

@@ -2,7 +2,11 @@
 
 use super::{Lease, Store, error::Result, lock, sql::values};
 use crate::jobs::{HostReport, store::StoreError};
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// Time after its last report for which a host is listed. A report from the future is old too: the clock was set back after it.
 pub(super) const LISTED: Duration = Duration::from_secs(60);
@@ -13,25 +17,51 @@ pub(super) const SERVER: &str = "server ";
 /// Number of parsed reports that are kept.
 const MOST_PARSED: usize = 4096;
 
-/// The last report of each host as text and parsed: each submission reads those of all hosts, and they seldom change.
-#[derive(Debug, Default)]
-pub(super) struct ParsedReports(HashMap<String, (String, Arc<HostReport>)>);
+/// What can run jobs besides this server, by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RecentReports {
+    /// The hosts that have joined.
+    pub(crate) hosts: Arc<[Arc<HostReport>]>,
+    /// The other servers that share the database.
+    pub(crate) servers: Arc<[Arc<HostReport>]>,
+}
 
-impl ParsedReports {
+/// The last report of each host as text and parsed, and the last list of all: submissions need those of all hosts, and they
+/// seldom change.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    parsed: HashMap<String, (String, Arc<HostReport>)>,
+    last: Option<(RecentReports, Instant)>,
+}
+
+impl Reports {
     /// The report of a host, which is parsed if it has changed.
     fn report(&mut self, host: String, text: String) -> Result<Arc<HostReport>> {
-        if let Some((known, report)) = self.0.get(&host)
+        if let Some((known, report)) = self.parsed.get(&host)
             && *known == text
         {
             return Ok(Arc::clone(report));
         }
         let report = Arc::new(serde_json::from_str(&text)?);
         // Hosts that start for one job have a new name each time.
-        if self.0.len() >= MOST_PARSED {
-            self.0.clear();
+        if self.parsed.len() >= MOST_PARSED {
+            self.parsed.clear();
         }
-        self.0.insert(host, (text, Arc::clone(&report)));
+        self.parsed.insert(host, (text, Arc::clone(&report)));
         Ok(report)
+    }
+
+    /// The last list, if it is no older than this.
+    fn last(&self, max_age: Duration) -> Option<&RecentReports> {
+        let (last, at) = self.last.as_ref()?;
+        (at.elapsed() < max_age).then_some(last)
+    }
+
+    /// Forgets the last list, if it has no such report of a host.
+    fn stored(&mut self, host: &str, text: &str) {
+        if self.parsed.get(host).is_none_or(|(known, _)| known != text) {
+            self.last = None;
+        }
     }
 }
 
@@ -47,14 +77,15 @@ impl Store {
         self.change(|tx, _| {
             let name = format!("{SERVER}{name}");
             tx.execute("delete from hosts where name = ?1", values![name])
-                .map(drop)
-        })
+        })?;
+        lock(&self.0.reports).last = None;
+        Ok(())
     }
 
     /// Records what a host can run. Returns false if a host with another token has this name.
     pub(crate) fn host_seen(&self, name: &str, token: &str, report: &HostReport) -> Result<bool> {
         let report = serde_json::to_string(report)?;
-        self.change(|tx, _| {
+        let is_free = self.change(|tx, _| {
             let now = tx.dialect().now;
             let stored = tx.execute(
                 &format!(
@@ -63,37 +94,46 @@ impl Store {
                      set token = excluded.token, capabilities = excluded.capabilities, seen_at = excluded.seen_at
                      where hosts.token = excluded.token or abs({now} - hosts.seen_at) > ?4"
                 ),
-                values![name, token, report, LISTED.as_secs_f64()],
+                values![name, token, &report, LISTED.as_secs_f64()],
             )?;
             Ok(stored > 0)
-        })
+        })?;
+        lock(&self.0.reports).stored(name, &report);
+        Ok(is_free)
     }
 
-    /// What the hosts can run that have reported recently, by name.
-    pub(crate) fn hosts(&self) -> Result<Vec<Arc<HostReport>>> {
-        self.reports("name not like ?2 || '%'", SERVER)
-    }
-
-    /// What the other servers can run themselves that have reported recently. `own` is the name of this one.
-    pub(crate) fn other_servers(&self, own: &str) -> Result<Vec<Arc<HostReport>>> {
-        let own = format!("{SERVER}{own}");
-        self.reports(&format!("name like '{SERVER}%' and name <> ?2"), &own)
-    }
-
-    fn reports(&self, condition: &str, name: &str) -> Result<Vec<Arc<HostReport>>> {
+    /// What the hosts and the other servers can run that have reported recently. `own` is the name of this server. A result that
+    /// is no older than `max_age` is returned again.
+    pub(crate) fn recent_reports(&self, own: &str, max_age: Duration) -> Result<RecentReports> {
+        if let Some(last) = lock(&self.0.reports).last(max_age) {
+            return Ok(last.clone());
+        }
+        let at = Instant::now();
         let rows = self.read(|tx| {
             let query = format!(
-                "select name, capabilities from hosts where abs({} - seen_at) < ?1 and {condition} order by name",
+                "select name, capabilities from hosts where abs({} - seen_at) < ?1 order by name",
                 tx.dialect().now
             );
-            tx.query(&query, values![LISTED.as_secs_f64(), name])
+            tx.query(&query, values![LISTED.as_secs_f64()])
         })?;
-        let mut parsed = lock(&self.0.reports);
-        let mut reports = Vec::with_capacity(rows.len());
+        let mut reports = lock(&self.0.reports);
+        let (mut hosts, mut servers) = (Vec::with_capacity(rows.len()), Vec::new());
         for row in rows {
-            reports.push(parsed.report(row.get(0)?, row.get(1)?)?);
+            let name: String = row.get(0)?;
+            match name.strip_prefix(SERVER).map(|server| server == own) {
+                None => hosts.push(reports.report(name, row.get(1)?)?),
+                Some(false) if self.is_shared() => {
+                    servers.push(reports.report(name, row.get(1)?)?);
+                }
+                Some(_) => {}
+            }
         }
-        Ok(reports)
+        let recent = RecentReports {
+            hosts: hosts.into(),
+            servers: servers.into(),
+        };
+        reports.last = Some((recent.clone(), at));
+        Ok(recent)
     }
 
     /// The lease of an attempt, if the token with this name has it. Without the snippet.

@@ -1,7 +1,7 @@
 //! Leases that expire, and appends that can be repeated: for servers that share a database.
 
 use super::{
-    Lease, Store, current,
+    Lease, Store,
     error::Result,
     log::Log,
     sql::{Sql, values},
@@ -36,11 +36,14 @@ impl Store {
         bodies: &[EventBody],
     ) -> Result<()> {
         self.change(|tx, log| {
-            current(tx, lease)?;
-            let received: usize = tx.one(
-                "select received from jobs where id = ?1",
-                values![&lease.job],
+            let received: Option<usize> = tx.value(
+                &format!(
+                    "select received from jobs where id = ?1 and attempt = ?2 and state = 'running'{}",
+                    tx.dialect().for_update
+                ),
+                values![&lease.job, lease.attempt],
             )?;
+            let received = received.ok_or(StoreError::Fenced)?;
             let known = received.saturating_sub(after).min(bodies.len());
             append(tx, log, lease, &bodies[known..])?;
             tx.execute(
@@ -129,15 +132,18 @@ impl Store {
     }
 }
 
-/// Adds events to the log of a leased job. Fails if one of them follows a final event.
+/// Adds events to the log of a job whose lease was checked in this transaction. Fails if one of them follows a final event.
 pub(super) fn append(
     tx: &dyn Sql,
     log: &mut Log,
     lease: &Lease,
     bodies: &[EventBody],
 ) -> Result<()> {
+    let before_last = bodies.split_last().map_or(bodies, |(_, before)| before);
+    if before_last.iter().any(EventBody::is_final) {
+        return Err(StoreError::Fenced);
+    }
     for body in bodies {
-        current(tx, lease)?;
         log.add(tx, &lease.job, lease.attempt, body)?;
     }
     Ok(())

@@ -31,6 +31,10 @@ pub(super) struct Log {
     pub(super) changes: Vec<Change>,
     /// Whether the queue has changed.
     pub(super) queue_changed: bool,
+    /// Whether a device may get a job that it would not have got before.
+    pub(super) work_added: bool,
+    /// Whether the number of running jobs of an owner is limited, so that the end of one may let another start.
+    pub(super) limits_running: bool,
     /// The codes of jobs that failed.
     pub(super) failures: Vec<String>,
     /// For how long jobs had waited that are leased for the first time, seconds.
@@ -62,7 +66,7 @@ impl Log {
             .map(|state| stored_name(&state))
             .transpose()?;
         // Before its first attempt a job has used no device.
-        if attempt > 0 && state.is_some() && !matches!(body, EventBody::Leased { .. }) {
+        if attempt > 0 && state.is_some() {
             usage::end_lease(tx, job)?;
         }
         let now = now();
@@ -74,10 +78,7 @@ impl Log {
                 values![job, state, ended_at],
             )?
             .ok_or(StoreError::Fenced)?;
-        tx.execute(
-            "insert into events (job, seq, attempt, at, body) values (?1, ?2, ?3, ?4, ?5)",
-            values![job, seq, attempt, &now, serde_json::to_string(body)?],
-        )?;
+        self.record_at(tx, job, attempt, seq, now, body)?;
         match body {
             EventBody::Failed(failure) => {
                 self.failures.push(stored_name(&failure.code)?);
@@ -92,12 +93,6 @@ impl Log {
                     values![job, outcomes(verdict)?, &verdict.summary],
                 )?;
             }
-            EventBody::Leased { .. } if attempt == 1 => {
-                let created: Option<String> =
-                    tx.value("select created_at from jobs where id = ?1", values![job])?;
-                self.waited
-                    .extend(created.as_deref().and_then(seconds_since));
-            }
             _ => {}
         }
         if body.is_final()
@@ -105,10 +100,38 @@ impl Log {
         {
             deliveries::add(tx, urls, job)?;
         }
+        Ok(())
+    }
+
+    /// Adds an event whose number and state the job's row has already.
+    pub(super) fn record(
+        &mut self,
+        tx: &dyn Sql,
+        job: &str,
+        attempt: u32,
+        seq: u64,
+        body: &EventBody,
+    ) -> Result<()> {
+        self.record_at(tx, job, attempt, seq, now(), body)
+    }
+
+    fn record_at(
+        &mut self,
+        tx: &dyn Sql,
+        job: &str,
+        attempt: u32,
+        seq: u64,
+        at: String,
+        body: &EventBody,
+    ) -> Result<()> {
+        tx.execute(
+            "insert into events (job, seq, attempt, at, body) values (?1, ?2, ?3, ?4, ?5)",
+            values![job, seq, attempt, &at, serde_json::to_string(body)?],
+        )?;
         let event = Event {
             seq,
             attempt,
-            at: now,
+            at,
             body: body.clone(),
         };
         self.changes.push(Change {
@@ -117,10 +140,12 @@ impl Log {
         });
         // A job that changes its state may enter or leave the queue.
         self.queue_changed |= state_after(body).is_some();
+        self.work_added |=
+            matches!(body, EventBody::Queued { .. }) || (self.limits_running && body.is_final());
         Ok(())
     }
 
-    /// Queues a job, for the first time or again. Returns its position.
+    /// Queues a stored job, after its approval or again. Returns its position.
     pub(super) fn queue(
         &mut self,
         tx: &dyn Sql,

@@ -17,6 +17,7 @@ mod removal;
 mod signals;
 mod sql;
 mod sqlite;
+mod submission;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -28,6 +29,7 @@ pub(crate) use approval::{ApprovalOutcome, Pending};
 pub(crate) use deliveries::Delivery;
 pub(crate) use error::StoreError;
 pub(crate) use fleet::RunningJob;
+pub(crate) use hosts::RecentReports;
 pub(crate) use leases::LeaseStates;
 pub(crate) use listing::JobFilter;
 pub(crate) use removal::{RemoveOutcome, Retention};
@@ -37,10 +39,10 @@ pub(crate) use tokens::{Role, cookie_value};
 
 use self::{
     error::Result,
-    hosts::ParsedReports,
-    log::{Log, now},
+    hosts::Reports,
+    log::{Log, now, seconds_since},
     long_queue::LongQueue,
-    queries::{parse_name, running_jobs, summary_at},
+    queries::{parse_name, running_jobs},
     signals::Signals,
     sql::{Database, Sql, Value, values},
     waiting_count::WaitingCount,
@@ -48,12 +50,11 @@ use self::{
 use super::{
     host_facts::{vendor_name, version_with_dot},
     lease_messages::FreeDevice,
-    random_id,
     work_source::LEASE_TIME,
 };
 #[cfg(test)]
 use hipward_protocol::Device;
-use hipward_protocol::{EventBody, JobState, JobSummary, Priority, Requirements, VariantId};
+use hipward_protocol::{EventBody, JobState, Priority, Requirements, VariantId};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -75,8 +76,8 @@ struct Inner {
     signals: Arc<Signals>,
     /// Counters for monitoring.
     counters: Mutex<Counters>,
-    /// The last reports of hosts.
-    reports: Mutex<ParsedReports>,
+    /// The last reports of hosts and other servers.
+    reports: Mutex<Reports>,
     /// The addresses that are notified when a job ends.
     webhooks: OnceLock<Arc<[String]>>,
     /// Maximum number of running jobs of one token, other than the operator's.
@@ -216,99 +217,6 @@ impl Store {
         }
     }
 
-    /// Queues a job, or stores it for approval, unless as many jobs as the limits permit are waiting already.
-    pub(crate) fn submit(
-        &self,
-        job: &NewJob,
-        limits: impl Into<QueueLimits>,
-    ) -> Result<JobSummary> {
-        let limits = limits.into();
-        let id = random_id::random_id()?;
-        let variants = serde_json::to_string(&job.variants)?;
-        let labels = match job.labels.as_slice() {
-            [] => None,
-            labels => Some(serde_json::to_string(labels)?),
-        };
-        self.check_damage()?;
-        let require = (!job.require.is_empty())
-            .then(|| serde_json::to_string(&job.require))
-            .transpose()?;
-        self.change(|tx, log| {
-            if job.needs_approval {
-                approval::lock_code(tx, &job.code_sha256)?;
-            }
-            let waits = job.needs_approval && !approval::is_approved(tx, &job.code_sha256)?;
-            let state = if waits {
-                JobState::AwaitingApproval
-            } else {
-                JobState::Queued
-            };
-            let state = log::stored_name(&state)?;
-            let waiting = if limits.total > log::COUNTED {
-                self.0.waiting.about(tx, &state, limits.total)?
-            } else {
-                tx.one(
-                    "select count(*) from (select 1 from jobs where state = ?1 limit ?2) waiting",
-                    values![&state, limits.total],
-                )?
-            };
-            if waiting >= limits.total {
-                return Err(StoreError::QueueFull { waiting });
-            }
-            if let Some(owner) = &job.owner {
-                let waiting: usize = tx.one(
-                    "select count(*) from (select 1 from jobs where state = ?1 and owner = ?2 limit ?3) waiting",
-                    values![&state, owner, limits.per_owner],
-                )?;
-                if waiting >= limits.per_owner {
-                    return Err(StoreError::OwnerQueueFull { waiting });
-                }
-                if let Some(limit) = limits.device_time_per_day
-                    && usage::today(tx, owner)? >= limit.as_secs_f64()
-                {
-                    return Err(StoreError::DeviceTimeSpent {
-                        limit,
-                        retry_after: Duration::from_secs(usage::seconds_of_today_left(tx)?),
-                    });
-                }
-            }
-            tx.execute(
-                "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at, labels, rank, require,
-                     need_vendor, need_arch, need_memory, need_gpus, need_torch, need_rocm, need_labels)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
-                values![
-                    &id,
-                    &job.title,
-                    &job.code,
-                    &job.code_sha256,
-                    &variants,
-                    &job.device,
-                    &job.owner,
-                    &state,
-                    now(),
-                    &labels,
-                    turns::rank(job.priority),
-                    &require,
-                    job.require.vendor.map(vendor_name),
-                    &job.require.arch,
-                    job.require.memory_bytes,
-                    job.require.gpus,
-                    job.require.torch.as_deref().map(version_pattern),
-                    job.require.rocm.as_deref().map(version_pattern),
-                    label_pattern(&job.require.labels)
-                ],
-            )?;
-            let position = if waits {
-                log.add(tx, &id, 0, &EventBody::AwaitingApproval)?;
-                None
-            } else {
-                Some(log.queue(tx, &id, 0, None)?)
-            };
-            // In the same transaction, before a device can lease the job: the returned summary never is `running`.
-            summary_at(tx, &id, position)?.ok_or(StoreError::Fenced)
-        })
-    }
-
     /// Leases the next job for this device, for tests.
     #[cfg(test)]
     pub(crate) fn claim(&self, device: &Device, unassigned: bool) -> Result<Option<Lease>> {
@@ -340,11 +248,11 @@ impl Store {
             let dialect = tx.dialect();
             let claimed = tx.first(
                 &format!(
-                    "update jobs set attempt = attempt + 1, received = 0, lease_until = {now} + ?{next}, holder = ?{holder},
-                         leased_at = {now}, on_host = ?{host}, on_device = ?1
+                    "update jobs set attempt = attempt + 1, last_seq = last_seq + 1, state = 'running', received = 0,
+                         lease_until = {now} + ?{next}, holder = ?{holder}, leased_at = {now}, on_host = ?{host}, on_device = ?1
                      where number = (select number from jobs where {condition}
                                      order by rank, turn, number limit 1{skip_locked})
-                     returning id, attempt, code, code_sha256, variants",
+                     returning id, attempt, code, code_sha256, variants, last_seq, created_at",
                     now = dialect.now,
                     holder = next + 1,
                     host = next + 2,
@@ -362,8 +270,13 @@ impl Store {
                 code_sha256: row.get(3)?,
                 variants: serde_json::from_str(&row.get::<String>(4)?)?,
             };
-            let device = free.device.clone();
-            log.add(tx, &lease.job, lease.attempt, &EventBody::Leased { device })?;
+            let leased = EventBody::Leased {
+                device: free.device.clone(),
+            };
+            log.record(tx, &lease.job, lease.attempt, row.get(5)?, &leased)?;
+            if lease.attempt == 1 {
+                log.waited.extend(seconds_since(&row.get::<String>(6)?));
+            }
             Ok(Some(lease))
         })
     }
@@ -420,7 +333,10 @@ impl Store {
     /// Adds events to a leased job, for tests. Fails with [`StoreError::Fenced`] once the lease has ended.
     #[cfg(test)]
     pub(crate) fn append(&self, lease: &Lease, bodies: &[EventBody]) -> Result<()> {
-        self.change(|tx, log| leases::append(tx, log, lease, bodies))
+        self.change(|tx, log| {
+            current(tx, lease)?;
+            leases::append(tx, log, lease, bodies)
+        })
     }
 
     /// Cancels a job in any state.
@@ -513,6 +429,11 @@ impl Store {
         self.0.signals.watch_queue()
     }
 
+    /// Notifies of changes after which a claim may succeed. Fewer than those of the queue: every host that waits reads the database.
+    pub(crate) fn watch_work(&self) -> watch::Receiver<u64> {
+        self.0.signals.watch_work()
+    }
+
     /// Reads the whole database and records damage, after which no job is accepted. Takes seconds per GiB.
     pub(crate) fn verify(&self) -> Result<()> {
         let found = self.0.database.damage()?;
@@ -547,6 +468,7 @@ impl Store {
         let mut log = Log {
             webhooks: self.0.webhooks.get().cloned(),
             long_queue: self.0.long_queue.clone(),
+            limits_running: self.0.running_limit.get().is_some(),
             ..Log::default()
         };
         self.0.database.write(&mut |tx| {
@@ -586,18 +508,4 @@ fn current(tx: &dyn Sql, lease: &Lease) -> Result<()> {
 /// Ignores poisoning: changes are transactions, so a panic leaves the data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The pattern of the versions that begin with this one.
-fn version_pattern(version: &str) -> String {
-    format!("{}%", version_with_dot(version))
-}
-
-/// The pattern of the sorted labels of hosts that have all of these.
-fn label_pattern(labels: &[String]) -> Option<String> {
-    let mut labels = labels.to_vec();
-    labels.sort();
-    labels.dedup();
-    let pattern: String = labels.iter().map(|label| format!(",{label},%")).collect();
-    (!labels.is_empty()).then(|| format!("%{pattern}"))
 }

@@ -29,6 +29,20 @@ impl Queued {
         })
     }
 
+    /// A queued job with a place, which may run on one device only.
+    pub(super) fn new(place: Place, device: Option<String>) -> Self {
+        Queued { place, device }
+    }
+
+    /// Its position. With `long_queue`, the count of another job may be used.
+    pub(super) fn position(&self, tx: &dyn Sql, long_queue: Option<&LongQueue>) -> Result<usize> {
+        let count = || self.ahead(tx, None, COUNTED);
+        match long_queue {
+            Some(long_queue) if self.device.is_none() => long_queue.ahead(self.place, count),
+            _ => count(),
+        }
+    }
+
     /// The number of jobs ahead of it, at most `limit`. Those before `from` are left out.
     fn ahead(&self, tx: &dyn Sql, from: Option<Place>, limit: usize) -> Result<usize> {
         let Queued { place, device } = self;
@@ -62,12 +76,7 @@ pub(super) fn position(tx: &dyn Sql, job: &str, long_queue: Option<&LongQueue>) 
     let Some(found) = found else {
         return Ok(0);
     };
-    let queued = Queued::read(&found, 0)?;
-    let count = || queued.ahead(tx, None, COUNTED);
-    match long_queue {
-        Some(long_queue) if queued.device.is_none() => long_queue.ahead(queued.place, count),
-        _ => count(),
-    }
+    Queued::read(&found, 0)?.position(tx, long_queue)
 }
 
 /// The positions of several jobs, by id. Each part of the queue is counted once for each device that they name.

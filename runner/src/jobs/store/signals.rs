@@ -28,6 +28,8 @@ pub(super) struct Signals {
     watchers: Mutex<HashMap<String, watch::Sender<Newest>>>,
     /// Incremented with every change of the queue.
     queue: watch::Sender<u64>,
+    /// Incremented with every change after which a device may get a job that it would not have got before.
+    work: watch::Sender<u64>,
 }
 
 impl Signals {
@@ -44,10 +46,18 @@ impl Signals {
         self.queue.subscribe()
     }
 
+    /// Notifies of changes after which a claim may succeed.
+    pub(super) fn watch_work(&self) -> watch::Receiver<u64> {
+        self.work.subscribe()
+    }
+
     /// Sends the changes of a transaction.
     pub(super) fn send(&self, log: &Log) {
         if log.queue_changed {
             self.queue_changed();
+        }
+        if log.work_added {
+            self.work_added();
         }
         for changes in log.changes.chunk_by(|a, b| a.job == b.job) {
             let events = changes.iter().filter_map(|change| change.event.clone());
@@ -67,11 +77,17 @@ impl Signals {
         self.queue.send_modify(|count| *count += 1);
     }
 
+    /// A device may get a job.
+    pub(super) fn work_added(&self) {
+        self.work.send_modify(|count| *count += 1);
+    }
+
     /// Anything may have changed: everybody who waits checks the database.
     pub(super) fn everything_changed(&self) {
         for sender in lock(&self.watchers).values() {
             sender.send_modify(|newest| *newest = Newest::default());
         }
         self.queue_changed();
+        self.work_added();
     }
 }

@@ -15,35 +15,32 @@ pub(super) fn rank(priority: Priority) -> i64 {
     }
 }
 
-/// Sets the turn of a job that is queued for the first time: after the last queued job of its owner, or the current turn if
-/// its owner has none. The n-th jobs of all owners thereby run before the next one of any owner.
+/// Sets the turn of a stored job that is queued for the first time, because it was approved.
 pub(super) fn take(tx: &dyn Sql, job: &str) -> Result<()> {
     let Some(row) = tx.first("select rank, owner from jobs where id = ?1", values![job])? else {
         return Ok(());
     };
-    let (rank, owner): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
-    let queued = "from jobs where state = 'queued' and rank = ?1 and id <> ?2";
-    let last: Option<i64> = match &owner {
-        Some(owner) => tx.one(
-            &format!("select max(turn) {queued} and owner = ?3"),
-            values![rank, job, owner],
-        )?,
-        None => tx.one(
-            &format!("select max(turn) {queued} and owner is null"),
-            values![rank, job],
-        )?,
-    };
-    let turn = match last {
-        Some(last) => last + 1,
-        None => {
-            let current: Option<i64> =
-                tx.one(&format!("select min(turn) {queued}"), values![rank, job])?;
-            current.unwrap_or(0)
-        }
-    };
+    let owner: Option<String> = row.get(1)?;
+    let turn = next(tx, row.get(0)?, owner.as_deref())?;
     tx.execute(
         "update jobs set turn = ?2 where id = ?1",
         values![job, turn],
     )?;
     Ok(())
+}
+
+/// The turn of a job that is queued now: after the last queued job of its owner, or the current turn if its owner has none. The
+/// n-th jobs of all owners thereby run before the next one of any owner.
+pub(super) fn next(tx: &dyn Sql, rank: i64, owner: Option<&str>) -> Result<i64> {
+    let queued = "from jobs where state = 'queued' and rank = ?1";
+    let (is_owner, params) = match owner {
+        Some(owner) => ("owner = ?2", values![rank, owner].to_vec()),
+        None => ("owner is null", values![rank].to_vec()),
+    };
+    tx.one(
+        &format!(
+            "select coalesce((select max(turn) + 1 {queued} and {is_owner}), (select min(turn) {queued}), 0)"
+        ),
+        &params,
+    )
 }

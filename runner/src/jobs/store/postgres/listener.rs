@@ -18,15 +18,23 @@ const POLL_INTERVAL: Duration = Duration::from_secs(10);
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(1);
 /// In place of the list of changes, if it is too long.
 const EVERYTHING: &str = "*";
-/// The queue has changed.
+/// The queue has changed, and a device may get a job.
 const QUEUE: &str = "queue";
+/// The queue has changed, and no device gets a job through that.
+const POSITIONS: &str = "positions";
 
-/// The text of a notification: the server that sends it, and what has changed.
-pub(super) fn payload(server: &str, queue: bool, jobs: &[String], limit: usize) -> String {
+/// The text of a notification: the server that sends it, and what has changed. `queue` is whether the queue has changed, and
+/// whether a device may get a job.
+pub(super) fn payload(server: &str, queue: (bool, bool), jobs: &[String], limit: usize) -> String {
     let mut payload = server.to_owned();
-    if queue {
+    let queue = match queue {
+        (_, true) => Some(QUEUE),
+        (true, false) => Some(POSITIONS),
+        (false, false) => None,
+    };
+    if let Some(word) = queue {
         payload.push(' ');
-        payload.push_str(QUEUE);
+        payload.push_str(word);
     }
     for job in jobs {
         payload.push(' ');
@@ -109,7 +117,11 @@ fn apply(payload: &str, server: &str, signals: &Signals) {
     for word in words {
         match word {
             EVERYTHING => signals.everything_changed(),
-            QUEUE => signals.queue_changed(),
+            QUEUE => {
+                signals.queue_changed();
+                signals.work_added();
+            }
+            POSITIONS => signals.queue_changed(),
             job => signals.changed(job, Arc::default()),
         }
     }

@@ -23,6 +23,7 @@ const MAX_PAYLOAD: usize = 7900;
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     queue: bool,
+    work: bool,
     jobs: Vec<String>,
 }
 
@@ -30,6 +31,7 @@ impl Changes {
     fn of(log: &Log) -> Self {
         Changes {
             queue: log.queue_changed,
+            work: log.work_added,
             jobs: log
                 .changes
                 .iter()
@@ -39,11 +41,12 @@ impl Changes {
     }
 
     fn is_empty(&self) -> bool {
-        !self.queue && self.jobs.is_empty()
+        !self.queue && !self.work && self.jobs.is_empty()
     }
 
     fn merge(&mut self, other: Changes) {
         self.queue |= other.queue;
+        self.work |= other.work;
         for job in other.jobs {
             if !self.jobs.contains(&job) {
                 self.jobs.push(job);
@@ -93,7 +96,12 @@ async fn run(
         while let Ok(more) = received.try_recv() {
             changes.merge(more);
         }
-        let payload = payload(&server, changes.queue, &changes.jobs, MAX_PAYLOAD);
+        let payload = payload(
+            &server,
+            (changes.queue, changes.work),
+            &changes.jobs,
+            MAX_PAYLOAD,
+        );
         loop {
             let client = match connection.take().filter(|client| !client.is_closed()) {
                 Some(client) => Some(client),
@@ -126,13 +134,17 @@ mod tests {
     fn merged_changes_name_each_job_once() {
         let changes = |queue, jobs: &[&str]| Changes {
             queue,
+            work: false,
             jobs: jobs.iter().map(|&job| job.to_owned()).collect(),
         };
         let mut all = changes(false, &["a"]);
         all.merge(changes(true, &["b", "a"]));
         all.merge(changes(false, &[]));
-        assert_eq!(payload("s", all.queue, &all.jobs, 100), "s queue a b");
-        assert_eq!(payload("s", all.queue, &all.jobs, 8), "s *");
+        let text = |all: &Changes, limit| payload("s", (all.queue, all.work), &all.jobs, limit);
+        assert_eq!(text(&all, 100), "s positions a b");
+        assert_eq!(text(&all, 8), "s *");
+        all.work = true;
+        assert_eq!(text(&all, 100), "s queue a b");
         assert!(Changes::default().is_empty());
     }
 }

@@ -154,9 +154,12 @@ pub(super) fn running_jobs_of_one_token_are_limited(server: &dyn Server) {
     assert_eq!(next_owner(&store).as_deref(), Some("bob"));
     assert!(!store.has_work(&free(&cpu(), true)).expect("readable"));
     assert!(store.claim(&cpu(), true).expect("works").is_none());
+    let mut work = store.watch_work();
+    work.mark_unchanged();
     store
         .append(&lease, &[EventBody::Done])
         .expect("is current");
+    assert!(work.has_changed().expect("the store lives"));
     assert_eq!(next_owner(&store).as_deref(), Some("ann"));
 }
 
@@ -198,8 +201,9 @@ pub(super) fn device_time_of_one_token_is_limited(server: &dyn Server) {
 pub(super) fn drained_host_and_maintenance_start_no_jobs(server: &dyn Server) {
     let store = server.open();
     let id = store.submit(&job(), 100).expect("queued").id;
-    let mut queue = store.watch_queue();
+    let (mut queue, mut work) = (store.watch_queue(), store.watch_work());
     queue.mark_unchanged();
+    work.mark_unchanged();
     let here = free(&cpu(), true);
     let idle = |host: &FreeDevice| {
         !store.has_work(host).expect("readable")
@@ -207,9 +211,14 @@ pub(super) fn drained_host_and_maintenance_start_no_jobs(server: &dyn Server) {
     };
     store.drain("here", "new driver").expect("works");
     assert!(queue.has_changed().expect("the store lives"));
+    // Those of a shared database also wake up when their server begins to listen.
+    assert!(store.is_shared() || !work.has_changed().expect("the store lives"));
+    work.mark_unchanged();
     assert!(idle(&here));
     assert_eq!(store.drains().expect("readable")["here"], "new driver");
     assert!(store.resume("here").expect("works"));
+    assert!(work.has_changed().expect("the store lives"));
+    work.mark_unchanged();
     assert!(!store.resume("here").expect("works"));
     store
         .set_maintenance(Some("database moves"))

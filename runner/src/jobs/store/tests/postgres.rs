@@ -90,8 +90,16 @@ fn changes_of_another_server_are_signalled(url: &str) {
     let [here, there] = [(), ()].map(|()| Store::connect(url, None).expect("the server runs"));
     let id = here.submit(&job(), 10).expect("queued").id;
     let mut signal = there.watch(&id);
-    let mut queue = there.watch_queue();
+    let (mut queue, mut work) = (there.watch_queue(), there.watch_work());
+    // The last of these when the other server has begun to listen.
+    wait_until("a device may get the job", || {
+        work.has_changed().expect("the store lives")
+    });
+    // The submission may still be signalled.
+    sleep(Duration::from_millis(200));
     signal.mark_unchanged();
+    queue.mark_unchanged();
+    work.mark_unchanged();
     let lease = here.claim(&cpu(), true).expect("works").expect("waits");
     here.append(&lease, &[EventBody::Done]).expect("is current");
     wait_until("the job's log has changed", || {
@@ -102,6 +110,14 @@ fn changes_of_another_server_are_signalled(url: &str) {
     });
     queue.mark_unchanged();
     assert_eq!(view(&there, &id).state, JobState::Done);
+    assert!(
+        !work.has_changed().expect("the store lives"),
+        "hosts that wait are not woken by the end of a job"
+    );
+    here.submit(&job(), 10).expect("queued");
+    wait_until("a device may get a job", || {
+        work.has_changed().expect("the store lives")
+    });
 }
 
 fn two_servers_lease_no_job_twice(url: &str) {
