@@ -111,8 +111,8 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
         expression = cx.semantics.expression(text);
     }
     match tree.kind(expression) {
-        Kind::List | Kind::Tuple => {
-            let items: Vec<_> = tree.parts(expression).collect();
+        Kind::List | Kind::Tuple | Kind::BinaryOperator => {
+            let items = items(cx, expression, MAX_DEPTH)?;
             let first = *items.first()?;
             // `sys.executable` is a program without a name here; `f"{root}/bin/nvcc"` has one.
             let program = string(&cx.semantics, first).or_else(|| {
@@ -134,8 +134,10 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
                     words.extend(parts);
                 }
             }
-            let bare =
-                (items.len() == 1 && tree.kind(first) == Kind::String).then_some((first, true));
+            let is_bare = items.len() == 1
+                && tree.kind(first) == Kind::String
+                && tree.kind(expression) != Kind::BinaryOperator;
+            let bare = is_bare.then_some((first, true));
             Some(Command {
                 words,
                 is_shell,
@@ -159,6 +161,39 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
                 is_shell: true,
                 bare: is_bare.then_some((expression, false)),
             })
+        }
+        _ => None,
+    }
+}
+
+/// How many nested sums and names are followed.
+const MAX_DEPTH: u8 = 4;
+
+/// The items of a list, of `["pip", "install"] + packages` and of `["pip", "install", *packages]`. What the source does
+/// not contain has no items.
+fn items(cx: &PythonChecker<'_>, list: Node, depth: u8) -> Option<Vec<Node>> {
+    let tree = cx.tree();
+    let depth = depth.checked_sub(1)?;
+    let list = cx.semantics.expression(list);
+    match tree.kind(list) {
+        Kind::List | Kind::Tuple => {
+            let mut found = Vec::new();
+            for item in tree.parts(list) {
+                if tree.kind(item) == Kind::ListSplat {
+                    let inner = tree.parts(item).next();
+                    let inner = inner.and_then(|inner| items(cx, inner, depth));
+                    found.extend(inner.unwrap_or_default());
+                } else {
+                    found.push(item);
+                }
+            }
+            Some(found)
+        }
+        Kind::BinaryOperator => {
+            let mut found = items(cx, tree.child(list, Field::Left)?, depth)?;
+            let right = tree.child(list, Field::Right)?;
+            found.extend(items(cx, right, depth).unwrap_or_default());
+            Some(found)
         }
         _ => None,
     }

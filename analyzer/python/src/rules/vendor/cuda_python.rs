@@ -75,6 +75,12 @@ const USES: &[ApiRule] = &[
     binding("cuda.cudart"),
     binding("cuda.nvrtc"),
     api_rule(
+        ApiPattern::Import("cuda.tile"),
+        Severity::Error,
+        "cuTile compiles kernels for NVIDIA GPUs only.",
+        "Write the kernel in Triton",
+    ),
+    api_rule(
         ApiPattern::Import("pycuda"),
         Severity::Error,
         "PyCUDA loads NVIDIA's driver and runs nvcc, neither of which a ROCm host has.",

@@ -78,6 +78,11 @@ pub const TOOLS: &[(&str, &str)] = &[
         "Inspect code objects with llvm-objdump or roc-obj-ls",
     ),
     (
+        "trtllm-build",
+        "Serve the model with vLLM, which supports ROCm",
+    ),
+    ("trtexec", "Measure the model with migraphx-driver perf"),
+    (
         "nvidia-cuda-mps-control",
         "Remove it: processes share an AMD GPU without a daemon",
     ),
@@ -119,7 +124,7 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
         &RULE,
         severity,
         call,
-        format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
+        format!("{tool} is for NVIDIA GPUs; a ROCm host does not have it."),
         RawFix::display_only(*instead),
     );
 }
@@ -148,7 +153,7 @@ fn check_search(cx: &PythonChecker<'_>, call: Node) {
         cx.report(
             &RULE,
             call,
-            format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
+            format!("{tool} is for NVIDIA GPUs; a ROCm host does not have it."),
             RawFix::display_only(*instead),
         );
     }
