@@ -259,6 +259,9 @@ fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -
             None => evaluate(cx, only_returned(cx, node)?, device, depth),
         },
         Kind::Identifier if is_capability_parameter(cx, node) => Some(Number::capability(device)),
+        Kind::Identifier if is_version_parameter(cx, node) => {
+            Number::one(device.0 * 10 + device.1, true)
+        }
         Kind::Subscript => {
             let whole = evaluate(cx, tree.child(node, Field::Value)?, device, depth)?;
             let index = integer(&cx.semantics, tree.child(node, Field::Subscript)?)?;
@@ -330,6 +333,27 @@ fn is_capability_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
             cx.semantics.binding(node).map(|binding| binding.value),
             Some(Value::Parameter(_))
         )
+}
+
+/// A parameter such as `sm`, compared with an SM version, in a source that computes the version or the capability.
+fn is_version_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
+    const VERSIONS: &[i64] = &[70, 75, 80, 86, 89, 90, 100, 120];
+    let tree = cx.tree();
+    let is_version = |side: Node| {
+        integer(&cx.semantics, side).is_some_and(|number| VERSIONS.contains(&number))
+    };
+    matches!(tree.text(node), "sm" | "sm_version" | "sm_arch")
+        && tree.parent(node).is_some_and(|parent| {
+            tree.kind(parent) == Kind::ComparisonOperator
+                && tree.parts(parent).step_by(2).any(is_version)
+        })
+        && matches!(
+            cx.semantics.binding(node).map(|binding| binding.value),
+            Some(Value::Parameter(_))
+        )
+        && ["get_device_capability", "get_device_properties"]
+            .iter()
+            .any(|function| tree.source().contains(function))
 }
 
 fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {

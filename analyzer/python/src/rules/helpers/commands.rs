@@ -180,7 +180,8 @@ fn items(cx: &PythonChecker<'_>, list: Node, depth: u8) -> Option<Vec<Node>> {
             let mut found = Vec::new();
             for item in tree.parts(list) {
                 if tree.kind(item) == Kind::ListSplat {
-                    let inner = tree.parts(item).next();
+                    // The first part is the asterisk.
+                    let inner = tree.parts(item).last();
                     let inner = inner.and_then(|inner| items(cx, inner, depth));
                     found.extend(inner.unwrap_or_default());
                 } else {
