@@ -329,31 +329,31 @@ fn is_capability_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
     };
     NAMES.contains(&tree.text(node))
         && tree.parent(node).is_some_and(is_used_as_tuple)
-        && matches!(
-            cx.semantics.binding(node).map(|binding| binding.value),
-            Some(Value::Parameter(_))
-        )
+        && is_parameter(cx, node)
 }
 
-/// A parameter such as `sm`, compared with an SM version, in a source that computes the version or the capability.
+/// A parameter such as `sm`, compared with an SM version, in a source that reads the GPU's.
 fn is_version_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
-    const VERSIONS: &[i64] = &[70, 75, 80, 86, 89, 90, 100, 120];
     let tree = cx.tree();
-    let is_version = |side: Node| {
-        integer(&cx.semantics, side).is_some_and(|number| VERSIONS.contains(&number))
-    };
     matches!(tree.text(node), "sm" | "sm_version" | "sm_arch")
+        && is_parameter(cx, node)
+        && tree.source().contains("get_device_")
         && tree.parent(node).is_some_and(|parent| {
-            tree.kind(parent) == Kind::ComparisonOperator
-                && tree.parts(parent).step_by(2).any(is_version)
+            tree.parts(parent).any(|side| {
+                matches!(
+                    tree.text(side),
+                    "70" | "75" | "80" | "86" | "89" | "90" | "100" | "120"
+                )
+            })
         })
-        && matches!(
-            cx.semantics.binding(node).map(|binding| binding.value),
-            Some(Value::Parameter(_))
-        )
-        && ["get_device_capability", "get_device_properties"]
-            .iter()
-            .any(|function| tree.source().contains(function))
+}
+
+fn is_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let binding = cx.semantics.binding(node);
+    matches!(
+        binding.map(|binding| binding.value),
+        Some(Value::Parameter(_))
+    )
 }
 
 fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {

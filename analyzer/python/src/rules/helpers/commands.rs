@@ -112,7 +112,8 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
     }
     match tree.kind(expression) {
         Kind::List | Kind::Tuple | Kind::BinaryOperator => {
-            let items = items(cx, expression, MAX_DEPTH)?;
+            let mut items = Vec::new();
+            self::items(cx, expression, MAX_DEPTH, &mut items);
             let first = *items.first()?;
             // `sys.executable` is a program without a name here; `f"{root}/bin/nvcc"` has one.
             let program = string(&cx.semantics, first).or_else(|| {
@@ -169,34 +170,22 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
 /// How many nested sums and names are followed.
 const MAX_DEPTH: u8 = 4;
 
-/// The items of a list, of `["pip", "install"] + packages` and of `["pip", "install", *packages]`. What the source does
-/// not contain has no items.
-fn items(cx: &PythonChecker<'_>, list: Node, depth: u8) -> Option<Vec<Node>> {
+/// Appends the items of a list, of `["pip", "install"] + packages` and of `["pip", "install", *packages]`. What the
+/// source does not contain has no items.
+fn items(cx: &PythonChecker<'_>, list: Node, depth: u8, found: &mut Vec<Node>) {
     let tree = cx.tree();
-    let depth = depth.checked_sub(1)?;
     let list = cx.semantics.expression(list);
-    match tree.kind(list) {
-        Kind::List | Kind::Tuple => {
-            let mut found = Vec::new();
-            for item in tree.parts(list) {
-                if tree.kind(item) == Kind::ListSplat {
-                    // The first part is the asterisk.
-                    let inner = tree.parts(item).last();
-                    let inner = inner.and_then(|inner| items(cx, inner, depth));
-                    found.extend(inner.unwrap_or_default());
-                } else {
-                    found.push(item);
-                }
+    for item in tree.parts(list) {
+        match tree.kind(list) {
+            Kind::List | Kind::Tuple if tree.kind(item) != Kind::ListSplat => found.push(item),
+            // The last part of a splat is its list.
+            Kind::List | Kind::Tuple | Kind::BinaryOperator if depth > 0 => {
+                let inner = tree.parts(item).last();
+                let inner = inner.filter(|_| tree.kind(item) == Kind::ListSplat);
+                items(cx, inner.unwrap_or(item), depth - 1, found);
             }
-            Some(found)
+            _ => {}
         }
-        Kind::BinaryOperator => {
-            let mut found = items(cx, tree.child(list, Field::Left)?, depth)?;
-            let right = tree.child(list, Field::Right)?;
-            found.extend(items(cx, right, depth).unwrap_or_default());
-            Some(found)
-        }
-        _ => None,
     }
 }
 

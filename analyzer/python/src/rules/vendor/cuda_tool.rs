@@ -120,12 +120,22 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     } else {
         Severity::Error
     };
+    report(cx, severity, call, tool, instead);
+}
+
+fn report(
+    cx: &PythonChecker<'_>,
+    severity: Severity,
+    call: Node,
+    tool: &str,
+    instead: &'static str,
+) {
     cx.report_as(
         &RULE,
         severity,
         call,
         format!("{tool} is for NVIDIA GPUs; a ROCm host does not have it."),
-        RawFix::display_only(*instead),
+        RawFix::display_only(instead),
     );
 }
 
@@ -150,11 +160,6 @@ fn check_search(cx: &PythonChecker<'_>, call: Node) {
             .is_some_and(|first| tree.kind(first) == Kind::RaiseStatement)
     });
     if raises && !cx.mentions_hip() {
-        cx.report(
-            &RULE,
-            call,
-            format!("{tool} is for NVIDIA GPUs; a ROCm host does not have it."),
-            RawFix::display_only(*instead),
-        );
+        report(cx, Severity::Error, call, tool, instead);
     }
 }
