@@ -10,9 +10,9 @@ use hipward_analyzer_core::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvcc`, `nsys`, `ncu`, `cuda-gdb`, `compute-sanitizer` and other tools of the CUDA toolkit, run through
-    /// `subprocess`, `os.system`, `os.popen` or `asyncio`, or required by a source that raises without them. HW009 finds
-    /// the same commands in scripts.
+    /// Finds `nvcc`, `nsys`, `ncu`, `cuda-gdb`, `compute-sanitizer` and other tools of the CUDA toolkit, and `trtexec` and
+    /// `trtllm-build` of TensorRT, run through `subprocess`, `os.system`, `os.popen` or `asyncio`, or required by a source
+    /// that raises without them. HW009 finds the same commands in scripts.
     ///
     /// ## Why on ROCm
     ///
