@@ -21,9 +21,11 @@ const INDEXES: &[Version] = &[
 /// ROCm: `rocm7.2`. A wheel contains its own ROCm libraries.
 pub(crate) fn index(target: &Target) -> String {
     let of_torch = rocm_of_torch(target.torch).filter(|version| {
-        // `6.2.4` is not newer than 6.2.
-        let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
-        Version::new(parts.next().unwrap_or(0), parts.next().unwrap_or(0)) <= target.rocm
+        let version = match *version {
+            "6.2.4" => "6.2",
+            other => other,
+        };
+        Version::try_from(version.to_owned()).is_ok_and(|version| version <= target.rocm)
     });
     let fits = |version: &&Version| **version <= target.rocm;
     let newest = || INDEXES.iter().rev().find(fits).unwrap_or(&INDEXES[0]);
