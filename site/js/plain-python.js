@@ -6,7 +6,7 @@
 
 const words = [
   /triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|nvidia\.com\/gpu|["']pip["']: \[/,
-  /#!\/\S*( \S*)?sh\b|FROM \S|image:|trtllm-build|trtexec/,
+  /#!\/\S*( \S*)?sh\b|FROM \S|image:|trtllm-build/,
   /nvcc|nsys|\bncu\b|nvprof|cuda-gdb|compute-sanitizer|cuda-memcheck|cuobjdump|nvidia-cuda-mps/,
   /CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy/,
   /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,

@@ -98,13 +98,12 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
         Some("rocm/pytorch:latest".to_owned())
     } else if name.starts_with("nvcr.io/nvidia/tensorflow:") {
         Some("rocm/tensorflow:latest".to_owned())
-    } else if ["nvcr.io/nvidia/", "nvcr.io/nim/"]
-        .iter()
-        .any(|start| name.starts_with(start) && name.contains(':'))
+    // `nvcr.io/nvidia/…` and `nvcr.io/nim/…`
+    } else if name.starts_with("nvcr.io/n") && name.contains(':')
         || name.starts_with("nvidia/cuda@")
     {
         None
-    } else if name == "vllm/vllm-openai" || name.starts_with("vllm/vllm-openai:") {
+    } else if name.split(':').next() == Some("vllm/vllm-openai") {
         Some("rocm/vllm:latest".to_owned())
     } else {
         return;

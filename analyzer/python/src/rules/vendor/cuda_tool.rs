@@ -6,8 +6,8 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvcc`, `nsys`, `ncu`, `cuda-gdb`, `compute-sanitizer` and other tools of the CUDA toolkit, and `trtexec` and
-    /// `trtllm-build` of TensorRT, run through `subprocess`, `os.system`, `os.popen` or `asyncio`, or required by a source
+    /// Finds `nvcc`, `nsys`, `ncu`, `cuda-gdb`, `compute-sanitizer` and other tools of the CUDA toolkit, and
+    /// `trtllm-build` of TensorRT-LLM, run through `subprocess`, `os.system`, `os.popen` or `asyncio`, or required by a source
     /// that raises without them. HW009 finds the same commands in scripts.
     ///
     /// ## Why on ROCm
@@ -77,7 +77,6 @@ pub const TOOLS: &[(&str, &str)] = &[
         "trtllm-build",
         "Serve the model with vLLM, which supports ROCm",
     ),
-    ("trtexec", "Measure the model with migraphx-driver perf"),
     (
         "nvidia-cuda-mps-control",
         "Remove it: processes share an AMD GPU without a daemon",
