@@ -14,6 +14,7 @@ use hipward_analyzer_python::{Extra, PythonExtension, PythonOptions, checker};
 use hipward_analyzer_team::{TeamRules, check_cuda, check_file, check_python};
 
 use crate::embedded_cuda::EmbeddedCuda;
+use crate::embedded_files::EmbeddedFiles;
 use crate::registry::RULES;
 use crate::selection::Selection;
 
@@ -138,9 +139,10 @@ fn read(
         extension: &|facts| check_file(team, filter, target, facts),
     };
     let setup = SetupScript(files);
+    let embedded_files = EmbeddedFiles(files);
     let [team_rules, embedded_cuda] = team_and_cuda;
     let python = PythonOptions {
-        extensions: &[team_rules, embedded_cuda, &setup],
+        extensions: &[team_rules, embedded_cuda, &setup, &embedded_files],
         ..plain
     };
     match language {

@@ -24,12 +24,14 @@
 mod analysis;
 pub mod api;
 mod embedded_cuda;
+mod embedded_files;
 mod exercise;
 mod ignores;
 pub mod output;
 mod project_context;
 mod registry;
 mod selection;
+mod string_literal;
 mod summary;
 
 pub use analysis::{Options, Session, analyze, fix_all};

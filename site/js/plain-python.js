@@ -1,10 +1,12 @@
 // Whether the small module analyzes a Python source in full: it has no Triton, no CUDA C++ in its strings (for CuPy or
 // load_inline), no packages or GPUs that a setup.py, a container image or a pod requests, and none of the words that start
-// the checks in analyzer/python/src/rules/strings. This is a text search; a source that only mentions them is analyzed by the
+// the checks in analyzer/python/src/rules/strings; and no string that may be a file of another language, for which
+// analyzer/src/embedded_files.rs has the words. This is a text search; a source that only mentions them is analyzed by the
 // second module as well.
 
 const words = [
-  /triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|nvidia\.com\/gpu/,
+  /triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|nvidia\.com\/gpu|["']pip["']: \[/,
+  /#!\/\S*( \S*)?sh\b|FROM \S|image:|trtllm-build/,
   /nvcc|nsys|\bncu\b|nvprof|cuda-gdb|compute-sanitizer|cuda-memcheck|cuobjdump|nvidia-cuda-mps/,
   /CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy/,
   /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,

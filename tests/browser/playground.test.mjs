@@ -281,6 +281,32 @@ test('code without findings, an empty editor and prose each state what was check
   await page.locator('[data-region=summary]').getByText('Nothing was checked.').waitFor();
 });
 
+test('a paste is analyzed at once, without the 200 ms that typing has to rest', async () => {
+  await open();
+  const times = [];
+  for (let round = 0; round < 8; round++) {
+    const text = `import torch\nimport ${round % 2 ? 'pynvml' : 'apex'}\n`;
+    times.push(
+      await editor().evaluate(async (element, text) => {
+        element.focus();
+        document.execCommand('selectAll');
+        const data = new DataTransfer();
+        data.setData('text/plain', text);
+        const list = document.querySelector('[data-region=findings]');
+        const changed = new Promise((resolve) => {
+          new MutationObserver((_, observer) => resolve(observer.disconnect())).observe(list, { childList: true, subtree: true, characterData: true });
+        });
+        const start = performance.now();
+        element.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+        await changed;
+        return performance.now() - start;
+      }, text),
+    );
+    await findings().getByText(round % 2 ? /pynvml/ : /apex/i).first().waitFor();
+  }
+  assert.ok(Math.min(...times) < 150, `${times.map(Math.round)} ms`);
+});
+
 test('text typed before the editor is loaded stays, with the focus', async () => {
   let release;
   const released = new Promise((resolve) => (release = resolve));

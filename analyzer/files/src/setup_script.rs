@@ -24,6 +24,9 @@ const KEYS: &[&str] = &[
 /// The end of the methods of an image that install packages: `pip_install`, `uv_pip_install`.
 const INSTALL: &str = "pip_install";
 
+/// The key of pip's requirements in a conda environment, which a source may hold as a dictionary.
+const PIP: [&str; 2] = ["\"pip\": [", "'pip': ["];
+
 /// The resource of Kubernetes that a pod requests.
 const GPU: &str = "nvidia.com/gpu";
 
@@ -58,7 +61,8 @@ impl PythonExtension for SetupScript<'_> {
 
 /// Cheap: most Python is no set-up script.
 fn has_requirements(source: &str) -> bool {
-    KEYS.iter().any(|key| source.contains(key)) || source.contains(INSTALL) || source.contains(GPU)
+    let has = |word: &&str| source.contains(*word);
+    KEYS.iter().any(has) || PIP.iter().any(has) || [INSTALL, GPU].iter().any(has)
 }
 
 /// The files that a `setup.py` reads requirements from.
@@ -84,6 +88,7 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
         if tree.kind(argument) != Kind::KeywordArgument {
             match tree.kind(argument) {
                 Kind::Call => Reader { semantics }.image(argument, &mut facts),
+                Kind::Pair => Reader { semantics }.environment(argument, &mut facts),
                 Kind::String => Reader { semantics }.resource(argument, &mut facts),
                 _ => {}
             }
@@ -170,6 +175,16 @@ impl<'a> Reader<'_, 'a> {
             for argument in arguments {
                 self.read(argument, false, MAX_DEPTH, facts);
             }
+        }
+    }
+
+    /// `{"dependencies": ["python=3.11", {"pip": ["torch==2.4.0"]}]}`
+    fn environment(&self, pair: Node, facts: &mut Facts<'a>) {
+        let tree = &self.semantics.tree;
+        if PIP.iter().any(|start| tree.text(pair).starts_with(start))
+            && let Some(value) = tree.child(pair, Field::Value)
+        {
+            self.read(value, false, MAX_DEPTH, facts);
         }
     }
 

@@ -61,15 +61,19 @@ const MODULES: [Module; 6] = [
 ];
 
 /// Size after compression is what counts. Code inlined into its one caller makes the module smaller and its compressed
-/// form larger; so does data without its zeros, cut into thousands of pieces. Flat code is optimized better a second time. The low
-/// memory is the end of the stack, which no address in the program begins from.
-const PASSES: [&str; 14] = [
+/// form larger; so does data without its zeros, cut into thousands of pieces. Flat code is optimized better a second and a third
+/// time. The low memory is the end of the stack, which no address in the program begins from.
+const PASSES: [&str; 18] = [
     "--low-memory-unused",
     "-Oz",
     "--one-caller-inline-max-function-size=0",
     "--always-inline-max-function-size=1",
     "--flexible-inline-max-function-size=2",
     "--generate-global-effects",
+    "--flatten",
+    "--rereloop",
+    "-Oz",
+    "-Oz",
     "--flatten",
     "--rereloop",
     "-Oz",

@@ -43,6 +43,8 @@ pub(super) struct Session {
     reveals: StoredValue<bool>,
     /// The text before the last change by fixes.
     before_fix: StoredValue<String>,
+    /// Whether the next edit is a paste.
+    pastes: StoredValue<bool>,
 }
 
 /// The request that judges a text by the conditions of an exercise.
@@ -82,6 +84,7 @@ impl Session {
             generation: StoredValue::new(0),
             reveals: StoredValue::new(false),
             before_fix: StoredValue::new(String::new()),
+            pastes: StoredValue::new(false),
         }
     }
 
@@ -124,10 +127,13 @@ impl Session {
     /// The text was edited.
     pub(super) fn edit(self, text: String) {
         self.state.change_document(|document| document.edit(text));
-        self.analyze_after(DEBOUNCE);
+        // Nothing is typed after a paste.
+        let wait = if self.pastes.get_value() { 0 } else { DEBOUNCE };
+        self.pastes.set_value(false);
+        self.analyze_after(wait);
     }
 
-    /// A text area of many megabytes freezes the page, so such a paste is refused.
+    /// A paste, before the text changes. A text area of many megabytes freezes the page, so such a paste is refused.
     pub(super) fn check_paste(self, event: &ev::ClipboardEvent) {
         let text = event
             .clipboard_data()
@@ -137,7 +143,9 @@ impl Session {
             event.prevent_default();
             event.stop_propagation();
             self.state.fail(too_large(text.len()));
+            return;
         }
+        self.pastes.set_value(!text.is_empty());
     }
 
     /// Replaces the text. `is_own`: the reader chose it.

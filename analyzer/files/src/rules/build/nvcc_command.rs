@@ -64,7 +64,7 @@ fn check(cx: &FileChecker<'_>) {
                 &RULE,
                 Severity::Error,
                 command.range(),
-                format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
+                format!("{tool} is for NVIDIA GPUs; a ROCm host does not have it."),
                 RawFix::display_only(*instead),
             );
         }

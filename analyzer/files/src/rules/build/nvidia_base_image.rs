@@ -8,8 +8,8 @@ use hipward_analyzer_core::{Severity, Target, Version};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…` and `pytorch/pytorch:…-cuda…` as the base image of a Dockerfile, and as
-    /// the image of a workflow's container, a Compose service or a pod.
+    /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…`, `pytorch/pytorch:…-cuda…` and `vllm/vllm-openai` as the base image of a
+    /// Dockerfile, and as the image of a workflow's container, a Compose service or a pod.
     ///
     /// ## Why on ROCm
     ///
@@ -52,6 +52,7 @@ declare_rule! {
     /// ## References
     ///
     /// * [ROCm on Docker Hub](https://hub.docker.com/u/rocm)
+    /// * [vLLM on ROCm](https://rocm.docs.amd.com/projects/ai-ecosystem/en/latest/inference/vllm.html)
     /// * [PyTorch on ROCm: using a Docker image](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html)
     "HW004" "nvidia-base-image" {
         title: "The image contains CUDA, not ROCm",
@@ -97,10 +98,13 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
         Some("rocm/pytorch:latest".to_owned())
     } else if name.starts_with("nvcr.io/nvidia/tensorflow:") {
         Some("rocm/tensorflow:latest".to_owned())
-    } else if name.starts_with("nvcr.io/nvidia/") && name.contains(':')
+    // `nvcr.io/nvidia/…` and `nvcr.io/nim/…`
+    } else if name.starts_with("nvcr.io/n") && name.contains(':')
         || name.starts_with("nvidia/cuda@")
     {
         None
+    } else if name.split(':').next() == Some("vllm/vllm-openai") {
+        Some("rocm/vllm:latest".to_owned())
     } else {
         return;
     };

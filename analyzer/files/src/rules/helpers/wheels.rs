@@ -2,6 +2,8 @@
 
 use hipward_analyzer_core::{Target, Version};
 
+use super::releases::rocm_of_torch;
+
 /// The ROCm versions for which download.pytorch.org has an index of stable wheels.
 const INDEXES: &[Version] = &[
     Version::new(6, 0),
@@ -12,13 +14,25 @@ const INDEXES: &[Version] = &[
     Version::new(7, 0),
     Version::new(7, 1),
     Version::new(7, 2),
+    Version::new(7, 14),
 ];
 
-/// The newest index that is not newer than the target's ROCm: `rocm7.2`. A wheel contains its own ROCm libraries.
+/// The index for the target: the newest one with its release of PyTorch, or else the newest one that is not newer than its
+/// ROCm: `rocm7.2`. A wheel contains its own ROCm libraries.
 pub(crate) fn index(target: &Target) -> String {
+    let of_torch = rocm_of_torch(target.torch).filter(|version| {
+        let version = match *version {
+            "6.2.4" => "6.2",
+            other => other,
+        };
+        Version::try_from(version.to_owned()).is_ok_and(|version| version <= target.rocm)
+    });
     let fits = |version: &&Version| **version <= target.rocm;
-    let version = INDEXES.iter().rev().find(fits).unwrap_or(&INDEXES[0]);
-    format!("rocm{version}")
+    let newest = || INDEXES.iter().rev().find(fits).unwrap_or(&INDEXES[0]);
+    match of_torch {
+        Some(version) => format!("rocm{version}"),
+        None => format!("rocm{}", newest()),
+    }
 }
 
 /// The position in `text` of a CUDA version as a separate word: `cu124` in `…/whl/cu124/torch`.
@@ -41,4 +55,28 @@ fn is_cuda_version(piece: &str) -> bool {
     let is_number =
         (2..=3).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_digit());
     is_number || version.starts_with(['$', '{'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn index_has_the_release_of_the_target() {
+        let of = |minor, rocm| {
+            index(&Target {
+                torch: Version::new(2, minor),
+                rocm,
+                ..Target::default()
+            })
+        };
+        assert_eq!(of(14, Version::new(7, 14)), "rocm7.14");
+        assert_eq!(of(12, Version::new(7, 14)), "rocm7.2");
+        assert_eq!(of(9, Version::new(7, 2)), "rocm6.4");
+        assert_eq!(of(6, Version::new(6, 2)), "rocm6.2.4");
+        // No build of 2.14 is for ROCm 7.1.
+        assert_eq!(of(14, Version::new(7, 1)), "rocm7.1");
+        // A release that is not in the table.
+        assert_eq!(of(99, Version::new(7, 14)), "rocm7.14");
+    }
 }

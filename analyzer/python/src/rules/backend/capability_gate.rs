@@ -259,6 +259,9 @@ fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -
             None => evaluate(cx, only_returned(cx, node)?, device, depth),
         },
         Kind::Identifier if is_capability_parameter(cx, node) => Some(Number::capability(device)),
+        Kind::Identifier if is_version_parameter(cx, node) => {
+            Number::one(device.0 * 10 + device.1, true)
+        }
         Kind::Subscript => {
             let whole = evaluate(cx, tree.child(node, Field::Value)?, device, depth)?;
             let index = integer(&cx.semantics, tree.child(node, Field::Subscript)?)?;
@@ -326,10 +329,31 @@ fn is_capability_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
     };
     NAMES.contains(&tree.text(node))
         && tree.parent(node).is_some_and(is_used_as_tuple)
-        && matches!(
-            cx.semantics.binding(node).map(|binding| binding.value),
-            Some(Value::Parameter(_))
-        )
+        && is_parameter(cx, node)
+}
+
+/// A parameter such as `sm`, compared with an SM version, in a source that reads the GPU's.
+fn is_version_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    matches!(tree.text(node), "sm" | "sm_version" | "sm_arch")
+        && is_parameter(cx, node)
+        && tree.source().contains("get_device_")
+        && tree.parent(node).is_some_and(|parent| {
+            tree.parts(parent).any(|side| {
+                matches!(
+                    tree.text(side),
+                    "70" | "75" | "80" | "86" | "89" | "90" | "100" | "120"
+                )
+            })
+        })
+}
+
+fn is_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let binding = cx.semantics.binding(node);
+    matches!(
+        binding.map(|binding| binding.value),
+        Some(Value::Parameter(_))
+    )
 }
 
 fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {

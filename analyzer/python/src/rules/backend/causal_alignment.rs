@@ -204,7 +204,8 @@ fn is_chosen_by_length(cx: &PythonChecker<'_>, argument: Node) -> bool {
 /// True if each alternative of the condition tests a length, or whether there is a cache.
 fn checks_length(cx: &PythonChecker<'_>, condition: Node) -> bool {
     let tree = cx.tree();
-    let condition = tree.unparenthesized(condition);
+    // Also `is_causal = q.shape[2] == k.shape[2]` before `if is_causal:`.
+    let condition = cx.semantics.expression(condition);
     let sides = [Field::Left, Field::Right].map(|side| tree.child(condition, side));
     if let [Some(left), Some(right)] = sides
         && tree.kind(condition) == Kind::BooleanOperator

@@ -279,8 +279,11 @@ fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
             multiplies |=
                 text == "dot" || contains_any(&lower, &["scaled_mm", "scaled_grouped_mm"]);
             // `qk_int8_pv_fp8_kernel`
-            multiplies |=
-                lower.contains("fp8") && contains_any(&lower, &["kernel", "attn", "linear"]);
+            multiplies |= lower.contains("fp8")
+                && contains_any(
+                    &lower,
+                    &["kernel", "attn", "sdpa", "linear", "matmul", "_mm_", "bmm"],
+                );
             scales |= text == "finfo";
             has_gpu |= contains_any(&lower, &["cuda", "triton"]);
         }

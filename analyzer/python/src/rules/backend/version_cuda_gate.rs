@@ -266,9 +266,9 @@ fn call(cx: &PythonChecker<'_>, node: Node) {
         return;
     };
     if let Some(object) = tree.child(function, Field::Object)
-        && is_cuda_version(cx, object)
+        && let Some(version) = version_or_default(cx, object)
     {
-        as_text(cx, node, object);
+        as_text(cx, node, version);
         return;
     }
     let last = tree.text(tree.child(function, Field::Attribute).unwrap_or(function));
@@ -287,6 +287,17 @@ fn call(cx: &PythonChecker<'_>, node: Node) {
         }
         _ => {}
     }
+}
+
+/// `torch.version.cuda`, also as the default of `os.environ.get("CUDA_VERSION", torch.version.cuda)`.
+fn version_or_default(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
+    if is_cuda_version(cx, node) {
+        return Some(node);
+    }
+    cx.callee(node)
+        .filter(|function| function.is_any(&["os.environ.get", "os.getenv"]))?;
+    let default = values(cx, node).get(1).copied();
+    default.filter(|default| is_cuda_version(cx, *default))
 }
 
 /// The outermost operator whose result depends on `node`, including comparisons if `compares`.

@@ -111,8 +111,9 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
         expression = cx.semantics.expression(text);
     }
     match tree.kind(expression) {
-        Kind::List | Kind::Tuple => {
-            let items: Vec<_> = tree.parts(expression).collect();
+        Kind::List | Kind::Tuple | Kind::BinaryOperator => {
+            let mut items = Vec::new();
+            self::items(cx, expression, MAX_DEPTH, &mut items);
             let first = *items.first()?;
             // `sys.executable` is a program without a name here; `f"{root}/bin/nvcc"` has one.
             let program = string(&cx.semantics, first).or_else(|| {
@@ -134,8 +135,10 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
                     words.extend(parts);
                 }
             }
-            let bare =
-                (items.len() == 1 && tree.kind(first) == Kind::String).then_some((first, true));
+            let is_bare = items.len() == 1
+                && tree.kind(first) == Kind::String
+                && tree.kind(expression) != Kind::BinaryOperator;
+            let bare = is_bare.then_some((first, true));
             Some(Command {
                 words,
                 is_shell,
@@ -161,6 +164,28 @@ pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<
             })
         }
         _ => None,
+    }
+}
+
+/// How many nested sums and names are followed.
+const MAX_DEPTH: u8 = 4;
+
+/// Appends the items of a list, of `["pip", "install"] + packages` and of `["pip", "install", *packages]`. What the
+/// source does not contain has no items.
+fn items(cx: &PythonChecker<'_>, list: Node, depth: u8, found: &mut Vec<Node>) {
+    let tree = cx.tree();
+    let list = cx.semantics.expression(list);
+    for item in tree.parts(list) {
+        match tree.kind(list) {
+            Kind::List | Kind::Tuple if tree.kind(item) != Kind::ListSplat => found.push(item),
+            // The last part of a splat is its list.
+            Kind::List | Kind::Tuple | Kind::BinaryOperator if depth > 0 => {
+                let inner = tree.parts(item).last();
+                let inner = inner.filter(|_| tree.kind(item) == Kind::ListSplat);
+                items(cx, inner.unwrap_or(item), depth - 1, found);
+            }
+            _ => {}
+        }
     }
 }
 

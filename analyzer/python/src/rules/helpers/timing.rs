@@ -26,8 +26,12 @@ const WAITS: &[&str] = &[
     "wait",
     "elapsed_time",
     "block_until_ready",
-    "generate",
 ];
+
+/// True for a method of [`WAITS`], and for `generate`, `generate_speech` …, which read each token to know when to stop.
+fn is_wait(method: &str) -> bool {
+    WAITS.contains(&method) || method.starts_with("generate")
+}
 
 /// Methods that launch no kernel worth timing.
 const IDLE: &[&str] = &[
@@ -150,7 +154,7 @@ pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
         .map(|method| tree.text(method));
     // `model.set_dropout(0)` stores a value.
     let is_idle = |method: &str| IDLE.contains(&method) || method.starts_with("set_");
-    if method.is_some_and(|method| is_idle(method) || WAITS.contains(&method)) {
+    if method.is_some_and(|method| is_idle(method) || is_wait(method)) {
         return false;
     }
     // `model(x)`, `x.matmul(y)`, `loss.backward()`
@@ -367,7 +371,7 @@ pub(crate) fn waits(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
         return false;
     };
     let last = tree.text(tree.child(function, Field::Attribute).unwrap_or(function));
-    if WAITS.contains(&last) || last.to_ascii_lowercase().contains("sync") {
+    if is_wait(last) || last.to_ascii_lowercase().contains("sync") {
         return true;
     }
     match last {
@@ -403,7 +407,7 @@ pub(crate) fn waits(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
 
 /// `loss.item()`, `torch.cuda.synchronize()`: not a function that may wait inside.
 fn waits_surely(cx: &PythonChecker<'_>, call: Node) -> bool {
-    WAITS.contains(&called(cx, call))
+    is_wait(called(cx, call))
 }
 
 /// Whether a function makes the host wait. None if it is not a function of this source.
@@ -516,7 +520,7 @@ pub(crate) fn subjects(cx: &PythonChecker<'_>, body: Node) -> Vec<Node> {
             !name.is_empty()
                 && !BOOKKEEPING.contains(&name)
                 && !IDLE.contains(&name)
-                && !WAITS.contains(&name)
+                && !is_wait(name)
                 && !cx.callee(*call).is_some_and(|name| name.is_any(CLOCKS))
         })
         .collect()

@@ -92,6 +92,8 @@ const CHECKS: &[&str] = &[
     "maxdiff",
     "abs_err",
     "rel_err",
+    "relative_l2",
+    "rel_l2",
     "mse",
     "precision",
     "correct",

@@ -8,11 +8,13 @@ mod home_gate;
 mod loaded_library;
 mod module;
 mod required_path;
+mod tool;
 
 /// The checks.
 pub(super) const CHECKS: &[&PythonRule] = &[
     &module::CHECK,
     &loaded_library::CHECK,
+    &tool::CHECK,
     &required_path::CHECK,
     &home_gate::CHECK,
 ];

@@ -53,7 +53,7 @@ fn check(cx: &PythonChecker<'_>, statement: Node) {
         cx.report(
             &RULE,
             condition,
-            format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
+            format!("{tool} is for NVIDIA GPUs; a ROCm host does not have it."),
             RawFix::display_only(*instead),
         );
     }

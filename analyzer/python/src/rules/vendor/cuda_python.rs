@@ -12,7 +12,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds unguarded imports of NVIDIA's `cuda-python` (`cuda.bindings`, `cuda.core`, and the older `cuda.cuda`, `cuda.cudart`,
-    /// `cuda.nvrtc`), of `pycuda` and of `numba.cuda`, and requirements on their packages.
+    /// `cuda.nvrtc`), of cuTile (`cuda.tile`), of `pycuda` and of `numba.cuda`, and requirements on their packages.
     ///
     /// ## Why on ROCm
     ///
@@ -74,6 +74,12 @@ const USES: &[ApiRule] = &[
     binding("cuda.cuda"),
     binding("cuda.cudart"),
     binding("cuda.nvrtc"),
+    api_rule(
+        ApiPattern::Import("cuda.tile"),
+        Severity::Error,
+        "cuTile compiles kernels for NVIDIA GPUs only.",
+        "Write the kernel in Triton",
+    ),
     api_rule(
         ApiPattern::Import("pycuda"),
         Severity::Error,

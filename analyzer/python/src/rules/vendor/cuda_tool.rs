@@ -1,18 +1,14 @@
 //! HW116: running nvcc, NVIDIA's profilers and other tools of the CUDA toolkit.
 
-use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{contains_any, function_around, values};
-use crate::rules::helpers::commands::{LENIENT_RUNNERS, command, runner};
-use crate::semantic::{is_import_guarded, string};
-use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::Severity;
+use crate::checker::PythonChecker;
+use crate::syntax::Node;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvcc`, `nsys`, `ncu`, `cuda-gdb`, `compute-sanitizer` and other tools of the CUDA toolkit, run through
-    /// `subprocess`, `os.system`, `os.popen` or `asyncio`, or required by a source that raises without them. HW009 finds
-    /// the same commands in scripts.
+    /// Finds `nvcc`, `nsys`, `ncu`, `cuda-gdb`, `compute-sanitizer` and other tools of the CUDA toolkit, and
+    /// `trtllm-build` of TensorRT-LLM, run through `subprocess`, `os.system`, `os.popen` or `asyncio`, or required by a source
+    /// that raises without them. HW009 finds the same commands in scripts.
     ///
     /// ## Why on ROCm
     ///
@@ -78,78 +74,14 @@ pub const TOOLS: &[(&str, &str)] = &[
         "Inspect code objects with llvm-objdump or roc-obj-ls",
     ),
     (
+        "trtllm-build",
+        "Serve the model with vLLM, which supports ROCm",
+    ),
+    (
         "nvidia-cuda-mps-control",
         "Remove it: processes share an AMD GPU without a daemon",
     ),
 ];
 
-fn check(cx: &PythonChecker<'_>, call: Node) {
-    let Some((function, inner)) = runner(cx, call) else {
-        return check_search(cx, call);
-    };
-    let Some(command) = command(cx, call) else {
-        return;
-    };
-    let program = command.words.first().copied().unwrap_or_default();
-    let program = program.rsplit(['/', '\\']).next().unwrap_or_default();
-    let program = program.trim_end_matches(".exe");
-    let Some((tool, instead)) = TOOLS.iter().find(|(tool, _)| *tool == program) else {
-        return;
-    };
-    let is_looked_for = function_around(cx, call)
-        .is_some_and(|around| contains_any(cx.tree().text(around), &["which("]));
-    // Only a shell reports a missing program by its status.
-    let errors: &[&str] = if command.is_shell {
-        &["SubprocessError", "CalledProcessError"]
-    } else {
-        &["FileNotFoundError", "OSError"]
-    };
-    let is_guarded = [call, inner]
-        .iter()
-        .any(|call| is_import_guarded(&cx.semantics, *call, errors));
-    if is_looked_for || is_guarded || cx.mentions_hip() {
-        return;
-    }
-    let severity = if function.is_any(LENIENT_RUNNERS) {
-        Severity::Warning
-    } else {
-        Severity::Error
-    };
-    cx.report_as(
-        &RULE,
-        severity,
-        call,
-        format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
-        RawFix::display_only(*instead),
-    );
-}
-
-/// `if shutil.which("nvcc") is None: raise …`
-fn check_search(cx: &PythonChecker<'_>, call: Node) {
-    let tree = cx.tree();
-    let Some((tool, instead)) = cx
-        .callee(call)
-        .filter(|name| name.is("shutil.which"))
-        .and_then(|_| string(&cx.semantics, *values(cx, call).first()?))
-        .and_then(|name| TOOLS.iter().find(|(tool, _)| *tool == name))
-    else {
-        return;
-    };
-    let raises = tree.parent(call).is_some_and(|condition| {
-        let text = tree.text(condition);
-        let body = tree
-            .parent(condition)
-            .filter(|_| text.starts_with("not ") || text.ends_with(" is None"))
-            .and_then(|statement| tree.child(statement, Field::Consequence));
-        body.and_then(|body| tree.parts(body).next())
-            .is_some_and(|first| tree.kind(first) == Kind::RaiseStatement)
-    });
-    if raises && !cx.mentions_hip() {
-        cx.report(
-            &RULE,
-            call,
-            format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
-            RawFix::display_only(*instead),
-        );
-    }
-}
+/// The checks are in `rules/strings`: they start from the name of a tool.
+fn check(_: &PythonChecker<'_>, _: Node) {}
