@@ -64,16 +64,19 @@ struct Scale {
   __device__ __forceinline__ float at(int i) const { return widen(values[i / Vec<W>::size].at[i % Vec<W>::size]); }
 };
 
+// Calls `body` for each vector of a row that this thread normalizes, with its index and its first column.
+template <typename Body>
+__device__ __forceinline__ void each(Body body) {
+#pragma unroll
+  for (int v = 0; v < NORM_VECTORS; ++v) {
+    const int column = (v * THREADS + thread()) * N;
+    if (VECTORS % THREADS == 0 || column < COLUMNS) body(v, column);
+  }
+}
+
 // Normalizes all rows of x into `normed`. The sum with `residual` is rounded first, as in two separate ops.
 __device__ __forceinline__ void normalize(const T* x, const T* residual, const W* norm, T* total, float eps) {
   Scale scale[NORM_VECTORS];
-  const auto each = [](auto body) {
-#pragma unroll
-    for (int v = 0; v < NORM_VECTORS; ++v) {
-      const int column = (v * THREADS + thread()) * N;
-      if (VECTORS % THREADS == 0 || column < COLUMNS) body(v, column);
-    }
-  };
   // A constant, so it can be read before the kernel before has ended.
   each([&](int v, int column) { scale[v].read(norm + column); });
   wait_for_kernel_before();
