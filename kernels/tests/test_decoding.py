@@ -79,6 +79,16 @@ def parts(step: Step, layout: str) -> dict[str, tuple[Callable[..., Any], list[A
             decoding.decode_attention,
             [random(b, 1, step.heads, step.features), *caches, place],
         ),
+        "choose": (
+            decoding.decode_choose,
+            [
+                # Each number is there several times: the first one counts.
+                random(b, 1, 61).repeat(1, 1, 40),
+                torch.zeros(b, 1, dtype=torch.int64),
+                torch.zeros(b, step.room, dtype=torch.int64),
+                place.clone(),
+            ],
+        ),
     }
 
 
@@ -127,6 +137,8 @@ def test_kernels_match_the_definition(step: Step, name: str, dtype: torch.dtype)
 
 
 def test_positions_are_shared_if_there_are_many_and_few_heads() -> None:
+    assert plan.shared_heads(4, queries=32, units=132) == 1
+    assert plan.shared_heads(6, queries=512, units=132) == 3
     assert plan.splits(rows=8, room=256, units=132) == 1
     assert plan.splits(rows=8, room=4096, units=132) == 16
     assert plan.splits(rows=256, room=4096, units=132) == 1

@@ -2,7 +2,7 @@
 
 A step reads every weight once for a few tokens, so its limit is memory; and it is short, so what happens between two
 kernels counts. `decode_norm_qkv`, `decode_attention`, `decode_linear`, `decode_norm_swiglu` and `decode_linear` are the
-layer; `decode_norm_linear` is the head. The position is a tensor on the device, so that a graph can contain a step.
+layer; `decode_norm_linear` is the head, and `decode_choose` the choice of the tokens. The position is a tensor on the device, so that a graph can contain a step.
 
 The kernels are for inference. If a gradient is required, the definitions in PyTorch run instead; likewise for more than
 `MOST_SEQUENCES` sequences, and for sizes that vectors do not fit.
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_SEQUENCES",
     "decode_attention",
+    "decode_choose",
     "decode_linear",
     "decode_norm_linear",
     "decode_norm_qkv",
@@ -38,6 +39,7 @@ NORM_LINEAR = Op(__name__, "decode_norm_linear", _TIERS)
 NORM_SWIGLU = Op(__name__, "decode_norm_swiglu", _TIERS)
 NORM_QKV = Op(__name__, "decode_norm_qkv", _TIERS)
 ATTENTION = Op(__name__, "decode_attention", _TIERS)
+CHOOSE = Op(__name__, "decode_choose", _TIERS)
 
 
 def decode_linear(x: Tensor, weight: Tensor) -> Tensor:
@@ -166,6 +168,30 @@ def decode_attention(query: Tensor, keys: Tensor, values: Tensor, position: Tens
         )
     out: Tensor = ATTENTION(query, keys, values, position)
     return out
+
+
+def decode_choose(logits: Tensor, token: Tensor, text: Tensor, position: Tensor) -> Tensor:
+    """The likeliest token of each sequence, into `token`, and after `position` into the text; increments `position`.
+
+    Args:
+        logits: Shape `[B, 1, words]`; float16, bfloat16, float32 or float64, without NaN.
+        token: Shape `[B, 1]`, int64.
+        text: Shape `[B, length]`, int64; unchanged if the next position is beyond it.
+        position: Position of the tokens before, shape `[1]`, int64.
+
+    Returns:
+        `token`.
+    """
+    op = "decode_choose"
+    floating(op, "logits", logits)
+    if logits.dim() != 3 or logits.shape[1] != 1 or token.shape != logits.shape[:2] or len(text) != len(logits):
+        raise ValueError(
+            f"{op}: logits are {list(logits.shape)}, token {list(token.shape)}, text {list(text.shape)}; "
+            "[B, 1, words], [B, 1] and [B, length] are needed"
+        )
+    if not token.dtype == text.dtype == position.dtype == torch.int64:
+        raise ValueError(f"{op}: token, text and position are {token.dtype}, {text.dtype}, {position.dtype}; int64 is needed")
+    return CHOOSE(logits, token, text, position)  # type: ignore[no-any-return]
 
 
 def _check(op: str, x: Tensor, weight: Tensor) -> None:

@@ -8,6 +8,7 @@
 //   HIPWARD_T        f32, f16 or bf16
 //   HIPWARD_WAVE     lanes of a wave: 64 on AMD Instinct, 32 on NVIDIA
 //   HIPWARD_HEADS, HIPWARD_KV_HEADS, HIPWARD_HEAD_DIM   heads of queries, of keys and of values, and their features
+//   HIPWARD_THREADS  threads of a block
 //   HIPWARD_SHARED   heads of queries that a block computes, all of one head of keys
 //   HIPWARD_SPLIT    1: several blocks share the positions
 #include "hipward.h"
@@ -16,7 +17,7 @@ using namespace hipward;
 
 using T = HIPWARD_T;
 
-constexpr int THREADS = 256, WAVE = HIPWARD_WAVE, WAVES = THREADS / WAVE;
+constexpr int THREADS = HIPWARD_THREADS, WAVE = HIPWARD_WAVE, WAVES = THREADS / WAVE;
 constexpr int HEAD_DIM = HIPWARD_HEAD_DIM, HEADS = HIPWARD_HEADS, KV_HEADS = HIPWARD_KV_HEADS;
 constexpr int SHARED = HIPWARD_SHARED;
 
@@ -70,20 +71,20 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   const i64 of_head = (i64(batch) * room * KV_HEADS + kv_head) * HEAD_DIM + lane * N;
   keys += of_head;
   values += of_head;
-  // No kernel that could still be running writes the position.
-  const i64 filled = *position + 1 < room ? *position + 1 : room;
-  const i64 share = HIPWARD_SPLIT ? (filled + splits - 1) / splits : filled;
-  const i64 begin = split * share, end = begin + share < filled ? begin + share : filled;
-  if (lane == 0) {
+  // The first keys of a block that is alone do not depend on the position, which another kernel may still increment.
+  if (!HIPWARD_SPLIT && lane == 0) {
 #pragma unroll
     for (int d = 0; d < DEPTH; ++d) {
-      const i64 key = begin + d * TEAMS + team;
-      if (key >= end) break;
+      const i64 key = d * TEAMS + team;
+      if (key >= room) break;
       prefetch(keys + key * (KV_HEADS * HEAD_DIM));
       prefetch(values + key * (KV_HEADS * HEAD_DIM));
     }
   }
   wait_for_kernel_before();
+  const i64 filled = *position + 1 < room ? *position + 1 : room;
+  const i64 share = HIPWARD_SPLIT ? (filled + splits - 1) / splits : filled;
+  const i64 begin = split * share, end = begin + share < filled ? begin + share : filled;
 
   Wide<N> q[SHARED];
   Softmax mine[SHARED];
@@ -94,13 +95,15 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     for (int i = 0; i < N; ++i) q[h].at[i] *= scale * LOG2E;
     mine[h] = Softmax{Max::neutral, 0.0f, {}};
   }
-  for (i64 first = begin; first < end; first += DEPTH * TEAMS) {
+  // The first keys are loaded before `end` is known.
+  for (i64 first = begin; !HIPWARD_SPLIT || first < end;) {
     Vec<T> k[DEPTH], v[DEPTH];
 #pragma unroll
     for (int d = 0; d < DEPTH; ++d) {
       const i64 key = first + d * TEAMS + team;
-      // A team beyond the end reads the last position again.
-      const i64 read = key < end ? key : end - 1;
+      // A team beyond the end reads a position that does not count. A block that is alone does not wait for `end`.
+      const i64 last = HIPWARD_SPLIT ? end - 1 : i64(room) - 1;
+      const i64 read = key < last ? key : last;
       k[d] = load(keys + read * (KV_HEADS * HEAD_DIM));
       v[d] = load(values + read * (KV_HEADS * HEAD_DIM));
     }
@@ -123,13 +126,16 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
       for (int i = 0; i < N; ++i) mine[h].value.at[i] *= kept;
 #pragma unroll
       for (int d = 0; d < DEPTH; ++d) {
-        const float weight = first + d * TEAMS + team < end ? exp2_fast(scores[d] - largest) : 0.0f;
+        if (first + d * TEAMS + team >= end) continue;
+        const float weight = exp2_fast(scores[d] - largest);
         const Wide<N> wide = widen(v[d]);
         mine[h].sum += weight;
 #pragma unroll
         for (int i = 0; i < N; ++i) mine[h].value.at[i] += weight * wide.at[i];
       }
     }
+    first += DEPTH * TEAMS;
+    if (!HIPWARD_SPLIT && first >= end) break;
   }
 
   const int wave = thread() / WAVE;

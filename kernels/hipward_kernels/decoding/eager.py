@@ -78,3 +78,13 @@ def masked_attention(query: Tensor, keys: Tensor, values: Tensor, visible: Tenso
     mask = visible.expand(1, 1, rows.shape[2], -1)
     out = F.scaled_dot_product_attention(rows, keys.transpose(1, 2), values.transpose(1, 2), attn_mask=mask)
     return out.reshape(batch, 1, heads, features)
+
+
+def decode_choose(logits: Tensor, token: Tensor, text: Tensor, position: Tensor) -> Tensor:
+    """See `hipward_kernels.decoding.decode_choose`."""
+    token.copy_(logits.argmax(-1))
+    position += 1
+    # The next position may be beyond the text.
+    place = torch.arange(text.shape[1], device=text.device) == position
+    text.copy_(torch.where(place, token, text))
+    return token

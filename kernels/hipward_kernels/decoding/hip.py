@@ -29,6 +29,7 @@ THEN: tuple[Then, ...] = ("nothing", "swiglu", "qkv")
 
 PRODUCT = Launches(Kernel(Path(__file__).with_name("product.hip"), "product", "PPPPPPPPPPPIIf", overlaps=True))
 ATTEND = Launches(Kernel(Path(__file__).with_name("attention.hip"), "attend", "PPPPPPPIIf", overlaps=True))
+CHOOSE = Launches(Kernel(Path(__file__).with_name("choose.hip"), "choose", "PPPPIII", overlaps=True))
 COMBINE = Launches(Kernel(Path(__file__).with_name("attention.hip"), "combine", "PPPI", overlaps=True))
 
 
@@ -132,6 +133,7 @@ def _product(
         "HEADS": 1,
         "KV_HEADS": 1,
         "HEAD_DIM": 2,
+        "RESIDENT": 4 if then == "swiglu" and batch == 1 else 0,
         **macros,
     }
     launch = PRODUCT.get(device, THREADS, **form)
@@ -150,13 +152,23 @@ def decode_attention(query: Tensor, keys: Tensor, values: Tensor, position: Tens
     batch, _, heads, features = query.shape
     room, kv_heads = keys.shape[1:3]
     device = query.get_device()
-    if not plan.has_teams(features, query.itemsize, wavefront_of(get_gfx(device))):
+    wave = wavefront_of(get_gfx(device))
+    if not plan.has_teams(features, query.itemsize, wave):
         return NotImplemented
-    shared = plan.shared_heads(heads // kv_heads)
+    units = compute_units(device)
+    shared = plan.shared_heads(heads // kv_heads, batch * heads, units)
     rows = batch * heads // shared
-    splits = plan.splits(rows, room, compute_units(device))
-    form = {"T": NAMES[query.dtype], "HEADS": heads, "KV_HEADS": kv_heads, "HEAD_DIM": features, "SHARED": shared}
-    launch = ATTEND.get(device, THREADS, **form, SPLIT=int(splits > 1))
+    splits = plan.splits(rows, room, units)
+    threads = plan.attention_threads(features, shared, wave)
+    form = {
+        "T": NAMES[query.dtype],
+        "HEADS": heads,
+        "KV_HEADS": kv_heads,
+        "HEAD_DIM": features,
+        "SHARED": shared,
+        "THREADS": threads,
+    }
+    launch = ATTEND.get(device, threads, **form, SPLIT=int(splits > 1))
     out = query.new_empty(query.shape)
     if splits == 1:
         parts, softmax = out, out
@@ -166,6 +178,17 @@ def decode_attention(query: Tensor, keys: Tensor, values: Tensor, position: Tens
     tensors = (query, keys, values, position, out, parts, softmax)
     launch(rows * splits, *(part.data_ptr() for part in tensors), room, splits, features**-0.5)
     if splits > 1:
-        merge = COMBINE.get(device, THREADS, **form, SPLIT=1)
+        merge = COMBINE.get(device, threads, **form, SPLIT=1)
         merge(batch * heads, parts.data_ptr(), softmax.data_ptr(), out.data_ptr(), splits)
     return out
+
+
+def decode_choose(logits: Tensor, token: Tensor, text: Tensor, position: Tensor) -> Any:
+    """See `hipward_kernels.decoding.decode_choose`."""
+    given = (logits, token, text)
+    if not 0 < logits.numel() <= plan.MOST_LOGITS or not all(part.is_contiguous() for part in given):
+        return NotImplemented
+    batch, _, words = logits.shape
+    launch = CHOOSE.get(logits.get_device(), plan.CHOOSE_THREADS, T=NAMES[logits.dtype])
+    launch(1, *(part.data_ptr() for part in (*given, position)), batch, words, text.shape[1])
+    return token

@@ -5,7 +5,15 @@ from __future__ import annotations
 from hipward_kernels.ops.hip_launch import VECTOR_BYTES
 
 THREADS = 256
-"""Threads of a block."""
+"""Threads of a block of a product."""
+
+ATTENTION_THREADS = 512
+"""Most threads of a block of the attention."""
+
+MOST_LOGITS = 2**16
+"""Most logits of all sequences of which one block chooses the tokens."""
+
+CHOOSE_THREADS = 1024
 
 MOST_SEQUENCES = 8
 """Most rows of a product: each has its sums in registers."""
@@ -13,8 +21,9 @@ MOST_SEQUENCES = 8
 MOST_VECTORS = 8
 """Vectors of a weight's row that a thread loads at once. More threads share longer rows."""
 
-NORMED_BYTES = 46 * 1024
-"""Most bytes of normalized rows in a block: the 48 KiB that every GPU has without asking, less the sums."""
+SHARED_BYTES = 46 * 1024
+"""Most bytes of normalized rows, or of results of waves, in a block: the 48 KiB that every GPU has without asking, less
+some sums."""
 
 MOST_SHARED = 4
 """Most heads of queries of a block of the attention: each has its sums in registers."""
@@ -36,7 +45,7 @@ def lanes(columns: int, itemsize: int, wave: int) -> int:
 
 def fits(batch: int, columns: int, itemsize: int) -> bool:
     """Whether a block has room for the normalized rows."""
-    return batch * columns * itemsize <= NORMED_BYTES
+    return batch * columns * itemsize <= SHARED_BYTES
 
 
 def has_teams(features: int, itemsize: int, wave: int) -> bool:
@@ -45,9 +54,19 @@ def has_teams(features: int, itemsize: int, wave: int) -> bool:
     return rest == 0 and 0 < team <= wave and team & (team - 1) == 0
 
 
-def shared_heads(group: int) -> int:
-    """Heads of queries that a block computes, of the `group` that share keys."""
-    return max(count for count in range(1, MOST_SHARED + 1) if group % count == 0)
+def shared_heads(group: int, queries: int, units: int) -> int:
+    """Heads of queries that a block computes, of the `group` that share keys: one, unless there are `queries` for more
+    blocks than `units`."""
+    most = min(MOST_SHARED, max(queries // units, 1))
+    return max(count for count in range(1, most + 1) if group % count == 0)
+
+
+def attention_threads(features: int, shared: int, wave: int) -> int:
+    """Threads of a block of the attention, whose waves each store a result of every head."""
+    threads = ATTENTION_THREADS
+    while threads // wave * shared * (features + 2) * 4 > SHARED_BYTES:
+        threads //= 2
+    return threads
 
 
 def splits(rows: int, room: int, units: int) -> int:

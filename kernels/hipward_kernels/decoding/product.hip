@@ -128,6 +128,7 @@ __device__ __forceinline__ float rounded(float x) { return widen(narrow<T>(x)); 
 
 #if HIPWARD_THEN == 2
 constexpr int HEAD_DIM = HIPWARD_HEAD_DIM, PAIRS = HEAD_DIM / 2;
+constexpr u32 TURNED = HIPWARD_HEADS + HIPWARD_KV_HEADS;
 #endif
 
 // The rows of the weight of a group, as `first` and `first + distance`.
@@ -175,6 +176,16 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   } else {
     wait_for_kernel_before();
   }
+#if HIPWARD_THEN == 2
+  // Loaded while the products are computed.
+  const u32 head = rows.first / HEAD_DIM, pair = group % PAIRS;
+  const i64 at = *position;
+  float c = 1.0f, s = 0.0f;
+  if (head < TURNED && at < room) {
+    c = widen(cos[at * PAIRS + pair]);
+    s = widen(sin[at * PAIRS + pair]);
+  }
+#endif
 #pragma unroll 1
   for (int step = 0; step < STEPS; ++step) {
     if (step) fetch(step);
@@ -216,27 +227,19 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     y[m * i64(groups) + group] = narrow<T>(first * up * reciprocal(1.0f + exp2_fast(-1.44269504f * first)));
 #else
     const float second = rounded(all.at[BATCH + m]);
-    const i64 at = *position;
     if (at >= room) continue;
-    const u32 head = group / PAIRS, pair = group % PAIRS;
     const u32 feature = rows.first - head * HEAD_DIM;
     T* to;
-    float to_first = first, to_second = second;
-    if (head < HIPWARD_HEADS + HIPWARD_KV_HEADS) {
-      const float c = widen(cos[at * PAIRS + pair]), s = widen(sin[at * PAIRS + pair]);
-      to_first = first * c - second * s;
-      to_second = second * c + first * s;
-    }
     const i64 of_cache = (m * i64(room) + at) * (HIPWARD_KV_HEADS * HEAD_DIM) + feature;
     if (head < HIPWARD_HEADS) {
       to = y + (m * HIPWARD_HEADS + head) * HEAD_DIM + feature;
-    } else if (head < HIPWARD_HEADS + HIPWARD_KV_HEADS) {
+    } else if (head < TURNED) {
       to = keys + of_cache + (head - HIPWARD_HEADS) * HEAD_DIM;
     } else {
-      to = values + of_cache + (head - HIPWARD_HEADS - HIPWARD_KV_HEADS) * HEAD_DIM;
+      to = values + of_cache + (head - TURNED) * HEAD_DIM;
     }
-    to[0] = narrow<T>(to_first);
-    to[rows.distance] = narrow<T>(to_second);
+    to[0] = narrow<T>(first * c - second * s);
+    to[rows.distance] = narrow<T>(second * c + first * s);
 #endif
   }
 }

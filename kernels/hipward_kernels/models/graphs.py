@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from hipward_kernels.decoding import decode_choose
 from hipward_kernels.models.cache import StaticCache
 from hipward_kernels.models.data import Batch
 from hipward_kernels.models.generation import generate, likeliest
@@ -169,12 +170,16 @@ class GraphedDecoding:
     def _prefill(self) -> Tensor:
         self._cache.clear()
         self._token.copy_(likeliest(self._model.prefill(self._prompt, self._cache)))
+        self._text.index_copy_(1, self._cache.position, self._token)
         return self._token
 
     def _step(self) -> Tensor:
-        # The token's position is that of the cache, which the graph increments.
-        self._text.index_copy_(1, self._cache.position, self._token)
+        # The graph increments the position of the cache.
+        place = self._cache.position
+        if self._model.decodes_in_kernels(len(self._token)):
+            return decode_choose(self._model.decode_in_kernels(self._token, self._cache), self._token, self._text, place)
         self._token.copy_(likeliest(self._model.decode(self._token, self._cache)))
+        self._text.index_copy_(1, place, self._token)
         return self._token
 
     @torch.no_grad()
@@ -187,6 +192,6 @@ class GraphedDecoding:
             )
         self._prompt.copy_(prompt)
         self._start()
-        for _ in range(count):
+        for _ in range(count - 1):
             self._replay()
         return self._text[:, prompt.shape[1] : prompt.shape[1] + count]

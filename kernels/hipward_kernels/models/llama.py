@@ -140,14 +140,19 @@ class TinyLlama(nn.Module):
 
     def decode(self, token: Tensor, cache: Cache) -> Tensor:
         """One more token, `[B, 1]`; returns the logits after it, `[B, 1, vocab]`."""
-        if self.switches.decode_kernels and isinstance(cache, StaticCache) and len(token) <= MOST_SEQUENCES:
-            logits = self._decode_in_kernels(token, cache)
+        if isinstance(cache, StaticCache) and self.decodes_in_kernels(len(token)):
+            logits = self.decode_in_kernels(token, cache)
         else:
             logits = self.run(token, cache.next_row(self.cos), cache.next_row(self.sin), cache)
         cache.advance(1)
         return logits
 
-    def _decode_in_kernels(self, token: Tensor, cache: StaticCache) -> Tensor:
+    def decodes_in_kernels(self, sequences: int) -> bool:
+        """Whether a step of that many sequences runs in the kernels of `hipward_kernels.decoding`."""
+        return self.switches.decode_kernels and sequences <= MOST_SEQUENCES
+
+    def decode_in_kernels(self, token: Tensor, cache: StaticCache) -> Tensor:
+        """`decode` without the advance of the cache; see `decodes_in_kernels`."""
         x, residual = self.embed_tokens(token), None
         for layer, kept in zip(self.layers, cache.layers, strict=True):
             norm, attention, place = layer.input_layernorm, layer.self_attn, cache.position
