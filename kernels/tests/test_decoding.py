@@ -71,6 +71,7 @@ def parts(step: Step, layout: str) -> dict[str, tuple[Callable[..., Any], list[A
         "norm": (decoding.decode_norm_linear, [x, None, norm, EPS, random(13, k)]),
         "add, norm": (decoding.decode_norm_linear, [x, residual, norm, EPS, random(13, k)]),
         "swiglu": (decoding.decode_norm_swiglu, [x, residual, norm, EPS, random(2 * 19, k)]),
+        "two results a thread": (decoding.decode_norm_swiglu, [x, residual, norm, EPS, random(2 * 4099, k)]),
         "qkv": (
             decoding.decode_norm_qkv,
             [x, residual, norm, EPS, random(rows, k), cos, sin, *caches, place, layout],

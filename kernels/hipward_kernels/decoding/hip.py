@@ -119,13 +119,16 @@ def _product(
     batch, _, columns = x.shape
     device = x.get_device()
     name = NAMES[x.dtype]
+    lanes = plan.lanes(columns, x.itemsize, wavefront_of(get_gfx(device)))
+    groups = weight.shape[0] // (1 if then == "nothing" else 2)
+    tiles = plan.tiles(groups * lanes, batch) if then == "swiglu" else 1
     form = {
         "T": name,
         "W": name if norm is None else NAMES[norm.dtype],
         "C": name,
         "COLUMNS": columns,
         "BATCH": batch,
-        "LANES": plan.lanes(columns, x.itemsize, wavefront_of(get_gfx(device))),
+        "LANES": lanes,
         "NORM": int(norm is not None),
         "ADD": int(residual is not None),
         "THEN": THEN.index(then),
@@ -133,15 +136,14 @@ def _product(
         "HEADS": 1,
         "KV_HEADS": 1,
         "HEAD_DIM": 2,
-        "RESIDENT": 4 if then == "swiglu" and batch == 1 else 0,
+        "TILES": tiles,
         **macros,
     }
     launch = PRODUCT.get(device, THREADS, **form)
-    groups = weight.shape[0] // (1 if then == "nothing" else 2)
     pointers = (x, x if residual is None else residual, x if norm is None else norm, weight, y, total)
     unused = 5 - len(of_attention)
     addresses = [part.data_ptr() for part in (*pointers, *of_attention, *[x] * unused)]
-    launch(-(-groups * int(form["LANES"]) // THREADS), *addresses, groups, room, eps)
+    launch(-(-groups * lanes // (THREADS * tiles)), *addresses, groups, room, eps)
 
 
 def decode_attention(query: Tensor, keys: Tensor, values: Tensor, position: Tensor) -> Any:

@@ -21,6 +21,9 @@ MOST_SEQUENCES = 8
 MOST_VECTORS = 8
 """Vectors of a weight's row that a thread loads at once. More threads share longer rows."""
 
+TILED_SEQUENCES, TILED_THREADS = 2, 2**17
+"""Most sequences for two results of a thread, and fewest threads with one result: 512 blocks."""
+
 SHARED_BYTES = 46 * 1024
 """Most bytes of normalized rows, or of results of waves, in a block: the 48 KiB that every GPU has without asking, less
 some sums."""
@@ -41,6 +44,12 @@ def lanes(columns: int, itemsize: int, wave: int) -> int:
     while found < THREADS and columns * itemsize > VECTOR_BYTES * MOST_VECTORS * found:
         found *= 2
     return found
+
+
+def tiles(threads: int, batch: int) -> int:
+    """Results of each of the threads, if one each takes `threads`: two, if a block then has two sums for each sequence
+    in registers, and the GPU still has enough blocks."""
+    return 2 if batch <= TILED_SEQUENCES and threads >= TILED_THREADS else 1
 
 
 def fits(batch: int, columns: int, itemsize: int) -> bool:

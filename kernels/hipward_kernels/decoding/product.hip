@@ -13,6 +13,7 @@
 //   HIPWARD_COLUMNS  length of the rows, a multiple of a vector
 //   HIPWARD_BATCH    rows of x, each of the next token of a sequence
 //   HIPWARD_LANES    threads of a row of the weight, whole waves, a power of two
+//   HIPWARD_TILES    results, or pairs of rows, that a group of LANES threads computes: x is normalized once for all of them
 //   HIPWARD_NORM     1: x is normalized first
 //   HIPWARD_ADD      1: x + residual is normalized, and the sum is stored
 //   HIPWARD_THEN     what follows: 0 nothing, 1 SwiGLU's activation, 2 RoPE and the caches
@@ -36,8 +37,10 @@ constexpr int VECTORS = COLUMNS / N;
 constexpr int DEPTH = (VECTORS + LANES - 1) / LANES < 8 ? (VECTORS + LANES - 1) / LANES : 8;
 constexpr int STEPS = (VECTORS + DEPTH * LANES - 1) / (DEPTH * LANES);
 constexpr bool WHOLE = VECTORS % (DEPTH * LANES) == 0;
-// Rows of the weight that are computed together.
-constexpr int ROWS = HIPWARD_THEN ? 2 : 1;
+constexpr int TILES = HIPWARD_TILES;
+// Rows of the weight of a result.
+constexpr int OF_TILE = HIPWARD_THEN ? 2 : 1;
+constexpr int ROWS = TILES * OF_TILE;
 
 constexpr int PARTS = THREADS / LANES;
 constexpr int WAVES = THREADS / WAVE;
@@ -153,9 +156,12 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
             T* values, const i64* position, u32 groups, u32 room, float eps) {
   let_next_kernel_start();
   const int lane = thread() % LANES;
-  const u32 group = block() * PARTS + thread() / LANES;
-  // A group beyond the last one computes that one again, because all threads of a block meet at barriers.
-  const Rows rows(group < groups ? group : groups - 1, groups);
+  const u32 group = block() * PARTS * TILES + thread() / LANES;
+  // Beyond the last result, that one is computed again, because all threads of a block meet at barriers.
+  const auto rows_of = [&](int tile) {
+    const u32 mine = group + tile * PARTS;
+    return Rows(mine < groups ? mine : groups - 1, groups);
+  };
 
   float sums[ROWS][BATCH] = {};
   Vec<T> in_flight[ROWS][DEPTH];
@@ -166,7 +172,8 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
       if (!WHOLE && vector >= VECTORS) continue;
 #pragma unroll
       for (int r = 0; r < ROWS; ++r) {
-        in_flight[r][d] = load_once(weight + i64(rows.first + r * rows.distance) * COLUMNS + vector * N);
+        const Rows rows = rows_of(r / OF_TILE);
+        in_flight[r][d] = load_once(weight + i64(rows.first + r % OF_TILE * rows.distance) * COLUMNS + vector * N);
       }
     }
   };
@@ -178,6 +185,8 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   }
 #if HIPWARD_THEN == 2
   // Loaded while the products are computed.
+  static_assert(TILES == 1, "one pair");
+  const Rows rows = rows_of(0);
   const u32 head = rows.first / HEAD_DIM, pair = group % PAIRS;
   const i64 at = *position;
   float c = 1.0f, s = 0.0f;
@@ -215,18 +224,19 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     for (int m = 0; m < BATCH; ++m) all.at[r * BATCH + m] = sums[r][m];
   }
   all = reduce<Sum, LANES, WAVE>(all, of_waves);
-  if (group >= groups) return;
 #pragma unroll
-  for (int m = 0; m < BATCH; ++m) {
-    if (lane != m) continue;
-    const float first = rounded(all.at[m]);
+  for (int each = 0; each < TILES * BATCH; ++each) {
+    const int m = each % BATCH, row = each / BATCH * OF_TILE;
+    const u32 result = group + row / OF_TILE * PARTS;
+    if (lane != each || result >= groups) continue;
+    const float first = rounded(all.at[row * BATCH + m]);
 #if HIPWARD_THEN == 0
-    y[m * i64(groups) + group] = narrow<T>(first);
+    y[m * i64(groups) + result] = narrow<T>(first);
 #elif HIPWARD_THEN == 1
-    const float up = rounded(all.at[BATCH + m]);
-    y[m * i64(groups) + group] = narrow<T>(first * up * reciprocal(1.0f + exp2_fast(-1.44269504f * first)));
+    const float up = rounded(all.at[(row + 1) * BATCH + m]);
+    y[m * i64(groups) + result] = narrow<T>(first * up * reciprocal(1.0f + exp2_fast(-1.44269504f * first)));
 #else
-    const float second = rounded(all.at[BATCH + m]);
+    const float second = rounded(all.at[(row + 1) * BATCH + m]);
     if (at >= room) continue;
     const u32 feature = rows.first - head * HEAD_DIM;
     T* to;
