@@ -2,7 +2,8 @@
 
 A step reads every weight once for a few tokens, so its limit is memory; and it is short, so what happens between two
 kernels counts. `decode_norm_qkv`, `decode_attention`, `decode_linear`, `decode_norm_swiglu` and `decode_linear` are the
-layer; `decode_norm_linear` is the head, and `decode_choose` the choice of the tokens. The position is a tensor on the device, so that a graph can contain a step.
+layer; `decode_norm_linear` is the head, and `decode_choose` the choice of the tokens. The position is a tensor on the
+device, so that a graph can contain a step.
 
 The kernels are for inference. If a gradient is required, the definitions in PyTorch run instead; likewise for more than
 `MOST_SEQUENCES` sequences, and for sizes that vectors do not fit.
@@ -110,7 +111,7 @@ def decode_norm_qkv(
     position: Tensor,
     layout: Layout = "half",
 ) -> tuple[Tensor, Tensor]:
-    """`decode_norm_linear`, RoPE of queries and keys (see `hipward_kernels.ops.qkv_rope`), and the stores into the caches.
+    """`decode_norm_linear`, RoPE (see `hipward_kernels.ops.qkv_rope`), and the stores into the caches.
 
     Args:
         x: As for `decode_norm_linear`.
@@ -190,7 +191,9 @@ def decode_choose(logits: Tensor, token: Tensor, text: Tensor, position: Tensor)
             "[B, 1, words], [B, 1] and [B, length] are needed"
         )
     if not token.dtype == text.dtype == position.dtype == torch.int64:
-        raise ValueError(f"{op}: token, text and position are {token.dtype}, {text.dtype}, {position.dtype}; int64 is needed")
+        raise ValueError(
+            f"{op}: token, text and position are {token.dtype}, {text.dtype}, {position.dtype}; int64 is needed"
+        )
     return CHOOSE(logits, token, text, position)  # type: ignore[no-any-return]
 
 
@@ -219,4 +222,6 @@ def _check_caches(op: str, x: Tensor, keys: Tensor, values: Tensor, position: Te
             f"{x.device} is needed"
         )
     if position.shape != (1,) or position.dtype != torch.int64 or position.device != x.device:
-        raise ValueError(f"{op}: position is {list(position.shape)} {position.dtype}; [1] int64 on {x.device} is needed")
+        raise ValueError(
+            f"{op}: position is {list(position.shape)} {position.dtype}; [1] int64 on {x.device} is needed"
+        )

@@ -68,7 +68,7 @@ def decode_attention(query: Tensor, keys: Tensor, values: Tensor, position: Tens
 
 
 def masked_attention(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
-    """Attention with the positions that are `visible`, `[T]`, bool; the other arguments are those of `decode_attention`.
+    """Attention with the positions that are `visible`, `[T]`, bool; see `decode_attention` for the others.
 
     The heads that share keys and values become rows of one attention, so nothing is repeated, and kernels without
     grouped-query attention can be used.

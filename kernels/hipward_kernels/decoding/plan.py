@@ -1,4 +1,4 @@
-"""Launches of the decoding kernels. The functions are pure, so that cross-compilation uses the same launches as a GPU."""
+"""Launches of the decoding kernels. The functions are pure, so that cross-compilation has the same ones as a GPU."""
 
 from __future__ import annotations
 
@@ -47,8 +47,10 @@ def lanes(columns: int, itemsize: int, wave: int) -> int:
 
 
 def tiles(threads: int, batch: int) -> int:
-    """Results of each of the threads, if one each takes `threads`: two, if a block then has two sums for each sequence
-    in registers, and the GPU still has enough blocks."""
+    """Results of each of the threads, if one each takes `threads`.
+
+    Two, if there are enough registers for the weights and sums of both, and the GPU still has enough blocks.
+    """
     return 2 if batch <= TILED_SEQUENCES and threads >= TILED_THREADS else 1
 
 
@@ -64,8 +66,10 @@ def has_teams(features: int, itemsize: int, wave: int) -> bool:
 
 
 def shared_heads(group: int, queries: int, units: int) -> int:
-    """Heads of queries that a block computes, of the `group` that share keys: one, unless there are `queries` for more
-    blocks than `units`."""
+    """Heads of queries that a block computes, of the `group` that share keys.
+
+    One, unless there are `queries` for more blocks than `units`.
+    """
     most = min(MOST_SHARED, max(queries // units, 1))
     return max(count for count in range(1, most + 1) if group % count == 0)
 

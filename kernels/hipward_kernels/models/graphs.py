@@ -177,7 +177,9 @@ class GraphedDecoding:
         # The graph increments the position of the cache.
         place = self._cache.position
         if self._model.decodes_in_kernels(len(self._token)):
-            return decode_choose(self._model.decode_in_kernels(self._token, self._cache), self._token, self._text, place)
+            return decode_choose(
+                self._model.decode_in_kernels(self._token, self._cache), self._token, self._text, place
+            )
         self._token.copy_(likeliest(self._model.decode(self._token, self._cache)))
         self._text.index_copy_(1, place, self._token)
         return self._token

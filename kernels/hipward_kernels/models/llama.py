@@ -6,7 +6,7 @@ addition can be fused with the following norm.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -154,6 +154,7 @@ class TinyLlama(nn.Module):
     def decode_in_kernels(self, token: Tensor, cache: StaticCache) -> Tensor:
         """`decode` without the advance of the cache; see `decodes_in_kernels`."""
         x, residual = self.embed_tokens(token), None
+        layer: Any
         for layer, kept in zip(self.layers, cache.layers, strict=True):
             norm, attention, place = layer.input_layernorm, layer.self_attn, cache.position
             query, residual = decode_norm_qkv(
