@@ -48,7 +48,7 @@ export function buildIndex({ pages, common, words, places }) {
   const sections = [];
   let place = 0;
   for (const page of pages) {
-    const listed = page.sections.map(([id, title]) => ({ id, title, place: place++ }));
+    const listed = page.sections.map(([title, id = fragmentOf(title)]) => ({ id, title, place: place++ }));
     for (const section of [{ id: "", title: "" }, ...listed]) {
       const text = (texts.get(section.place) ?? []).join(" ");
       index.add({ id: sections.length, title: page.title, keywords: (page.keywords ?? []).join(" "), about: page.about, heading: section.title, text });
@@ -59,11 +59,18 @@ export function buildIndex({ pages, common, words, places }) {
   return (query) => search(index, sections, commonWords, query);
 }
 
+const fragmentOf = (title) => title.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean).join("-");
+
 // The words of each section, by its place among all sections.
 function sectionWords(words, places) {
   const found = new Map();
   const lists = places.split(";");
-  words.split(" ").forEach((word, at) => {
+  let before = [];
+  words.split(" ").forEach((shortened, at) => {
+    // A digit says how many characters are those of the word before.
+    const letters = [...before.slice(0, Number(shortened[0])), ...shortened.slice(1)];
+    const word = letters.join("");
+    before = letters;
     let place = 0;
     for (const step of lists[at].split(",")) {
       place += Number(step);

@@ -31,7 +31,7 @@ struct Index {
     pages: Vec<Entry>,
     /// The words whose places are left out, separated by spaces: words on many pages, and numbers.
     common: String,
-    /// The other words of the texts.
+    /// The other words of the texts, in order. Each starts with a digit: how many of its first characters are those of the word before it.
     words: String,
     /// For each word the sections that have it: numbers separated by commas, lists by semicolons. A number counts from the one before
     /// it in the list, the first from 0. This takes less than half as many bytes as the texts.
@@ -46,8 +46,8 @@ struct Entry {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     keywords: Vec<String>,
     about: String,
-    /// Fragment and heading; the first section can have neither.
-    sections: Vec<(String, String)>,
+    /// Heading, and the fragment if it is not that of `fragment_of`. The first section can have neither.
+    sections: Vec<Vec<String>>,
 }
 
 /// The files of a site's search. The same site gives the same bytes.
@@ -75,7 +75,11 @@ pub fn search(site: &Site) -> Search {
             sections: page
                 .sections
                 .into_iter()
-                .map(|section| (section.id, section.title))
+                .map(|section| {
+                    let usual = section.id == fragment_of(&section.title);
+                    let id = (!usual).then_some(section.id);
+                    std::iter::once(section.title).chain(id).collect()
+                })
                 .collect(),
         });
     }
@@ -86,11 +90,7 @@ pub fn search(site: &Site) -> Search {
     let index = Index {
         pages,
         common: common.into_keys().collect::<Vec<_>>().join(" "),
-        words: places
-            .keys()
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(" "),
+        words: shortened(places.keys().map(String::as_str)),
         places: places
             .values()
             .map(Places::encoded)
@@ -102,6 +102,30 @@ pub fn search(site: &Site) -> Search {
         index: serde_json::to_string(&index).unwrap_or_default(),
         texts: serde_json::to_string(&texts).unwrap_or_default(),
     }
+}
+
+/// The fragment that most headings have, as js/search-index.js computes it.
+fn fragment_of(title: &str) -> String {
+    let lower = title.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
+/// Words in order, separated by spaces, without the first characters of each that the word before it has too: at most 9, whose number
+/// is written instead.
+fn shortened<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut list = String::new();
+    let mut before = "";
+    for word in words {
+        let pairs = before.chars().zip(word.chars());
+        let same = pairs.take(9).take_while(|(a, b)| a == b).count();
+        let rest: String = word.chars().skip(same).collect();
+        let space = if list.is_empty() { "" } else { " " };
+        let _ = write!(list, "{space}{same}{rest}");
+        before = word;
+    }
+    list
 }
 
 /// Whether a word is a number. Most of them are in tables and do not tell pages apart.
@@ -191,5 +215,9 @@ mod tests {
             places.add(section, page);
         }
         assert_eq!((places.encoded().as_str(), places.pages), ("3,1,5", 2));
+        assert_eq!(
+            shortened(["lane", "lanes", "loop", "über", "überall"].into_iter()),
+            "0lane 4s 1oop 0über 4all"
+        );
     }
 }

@@ -131,3 +131,19 @@ test('pages with some of the words are found if none has all', () => {
 test('unknown word has no results', () => {
   assert.deepEqual(search('zzzzqqqq').answers, []);
 });
+
+test('results link to headings that exist', () => {
+  const { pages } = JSON.parse(readFileSync(join(folder, 'site/search.json'), 'utf8'));
+  const headings = new Set(pages.flatMap((page) => page.sections.map(([heading]) => heading)).filter(Boolean));
+  const linked = new Set();
+  for (const heading of headings) {
+    for (const { page, section } of search(heading).answers) if (section.id) linked.add(`${page.address}#${section.id}`);
+  }
+  assert.ok(linked.size > headings.size / 2);
+  const html = (address) => readFileSync(join(folder, 'site', address, 'index.html'), 'utf8');
+  const missing = [...linked].filter((link) => {
+    const [address, id] = link.split('#');
+    return !html(address).includes(`id="${id}"`);
+  });
+  assert.deepEqual(missing, []);
+});
