@@ -94,28 +94,32 @@ pub(super) fn is_below(process: Pid, root: Pid) -> bool {
     })
 }
 
-/// Whether these processes and their unnamed usage take more memory than `limit`, bytes. Calls `heartbeat` for each process,
-/// because the kernel answers late for one that is forking.
+/// A measurement of several processes ended early, because their number or their time is over its limit.
+///
+/// The kernel answers late for a process that is forking, so that a measurement of many such processes takes minutes.
+pub(super) struct Interrupted;
+
+/// Whether these processes and their unnamed usage take more memory than `limit`, bytes. Calls `proceed` before each process.
 pub(super) fn is_memory_over(
     limit: u64,
     processes: &[Pid],
     unnamed: UnnamedUsage,
-    mut heartbeat: impl FnMut(),
-) -> bool {
+    mut proceed: impl FnMut() -> Result<(), Interrupted>,
+) -> Result<bool, Interrupted> {
     let mut total = |of: fn(Pid) -> Memory| {
-        let memory = processes.iter().map(|&pid| {
-            heartbeat();
-            of(pid)
-        });
-        let (anonymous, shared) = memory.fold((0, 0), |(anonymous, shared), memory| {
-            (anonymous + memory.anonymous, shared + memory.shared)
-        });
+        let (mut anonymous, mut shared) = (0, 0);
+        for &pid in processes {
+            proceed()?;
+            let memory = of(pid);
+            anonymous += memory.anonymous;
+            shared += memory.shared;
+        }
         // Shared memory appears twice: where it is mapped, and as a memory file.
-        anonymous + shared.max(unnamed.shared_memory) + unnamed.sockets
+        Ok(anonymous + shared.max(unnamed.shared_memory) + unnamed.sockets)
     };
     // The resident size counts pages shared by forking once per process. The exact size is slow to
     // read and locks the process meanwhile, so it is read only if the first one is over the limit.
-    total(resident) > limit && total(proportional) > limit
+    Ok(total(resident)? > limit && total(proportional)? > limit)
 }
 
 /// Memory in bytes, without mapped files.

@@ -2,7 +2,7 @@
 //! they are the files that its processes had open or mapped at a check and that did not exist before it; a file that is closed
 //! between two checks is missed.
 
-use super::sandbox_spec::SandboxSpec;
+use super::{process_tree::Interrupted, sandbox_spec::SandboxSpec};
 use nix::unistd::Pid;
 use std::{
     collections::HashSet,
@@ -47,13 +47,17 @@ impl SharedMemory {
         SharedMemory { owner }
     }
 
-    /// Records the files that these processes use. Calls `heartbeat` for each process.
-    pub(super) fn observe(&mut self, processes: &[Pid], mut heartbeat: impl FnMut()) {
+    /// Records the files that these processes use. Calls `proceed` before each process.
+    pub(super) fn observe(
+        &mut self,
+        processes: &[Pid],
+        mut proceed: impl FnMut() -> Result<(), Interrupted>,
+    ) -> Result<(), Interrupted> {
         let Owner::Used { existing, used } = &mut self.owner else {
-            return;
+            return Ok(());
         };
         for process in processes {
-            heartbeat();
+            proceed()?;
             let open = fs::read_dir(format!("/proc/{process}/fd"));
             let open = open.into_iter().flatten().flatten();
             let open = open.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
@@ -65,6 +69,7 @@ impl SharedMemory {
             let names = open.chain(mapped).filter_map(|path| name(&path));
             used.extend(names.filter(|name| !existing.contains(name)));
         }
+        Ok(())
     }
 
     /// Their size, bytes.
@@ -132,7 +137,7 @@ mod tests {
             },
         };
         let (new, _also_open) = file("new");
-        memory.observe(&[Pid::this()], || {});
+        assert!(memory.observe(&[Pid::this()], || Ok(())).is_ok());
         assert!(memory.bytes() >= 1 << 16);
         memory.remove();
         assert_eq!((old.exists(), new.exists()), (true, false));

@@ -9,7 +9,7 @@ use super::{
     job_cgroup::JobCgroup,
     pre_exec,
     process_filter::Listener,
-    process_tree::{descendants, is_memory_over, kill_descendants},
+    process_tree::{Interrupted, descendants, is_memory_over, kill_descendants},
     sandbox_spec::SandboxSpec,
     shared_memory::SharedMemory,
     supervisor_protocol::{CONTROL_FD, ExitReason, Limit, SupervisorCommand, SupervisorReport},
@@ -328,44 +328,73 @@ impl Monitor<'_> {
             return None;
         }
         self.next_check = now + CHECK_INTERVAL;
-        let limits = &self.spec.limits;
-        // These checks take long with many or large processes.
         let processes = descendants(Pid::this());
         heartbeat.beat();
-        let own = self
-            .spec
-            .bubblewrap
-            .as_ref()
-            .map_or(0, |_| bubblewrap::PROCESSES);
-        if processes.len() > limits.processes + own {
+        if processes.len() > self.most_processes() {
             return Some(Limit::Processes);
         }
-        let measure = now >= self.next_disk_check;
-        if measure {
+        self.measure(now, &processes, heartbeat)
+            .unwrap_or_else(|Interrupted| {
+                // The next check finds the limit.
+                self.next_check = now;
+                None
+            })
+    }
+
+    /// The most processes that may exist below this one.
+    fn most_processes(&self) -> usize {
+        let own = self.spec.bubblewrap.as_ref();
+        self.spec.limits.processes + own.map_or(0, |_| bubblewrap::PROCESSES)
+    }
+
+    /// Compares memory and disk with their limits, which takes long with many or large processes. They are counted again meanwhile.
+    fn measure(
+        &mut self,
+        now: Instant,
+        processes: &[Pid],
+        heartbeat: &mut Heartbeat,
+    ) -> Result<Option<Limit>, Interrupted> {
+        let (most, deadline) = (self.most_processes(), self.deadline);
+        let mut next_count = now + CHECK_INTERVAL;
+        let mut proceed = || {
+            heartbeat.beat();
+            let now = Instant::now();
+            if now < next_count {
+                return Ok(());
+            }
+            let is_late = deadline.is_some_and(|deadline| now >= deadline);
+            if is_late || descendants(Pid::this()).len() > most {
+                return Err(Interrupted);
+            }
+            next_count = Instant::now() + CHECK_INTERVAL;
+            Ok(())
+        };
+        let spec = self.spec;
+        let measure_disk = now >= self.next_disk_check;
+        if measure_disk {
+            let identity = spec.identity.as_ref();
+            self.unnamed = unnamed_usage(processes, identity, &mut proceed)?;
+            self.shared_memory.observe(processes, &mut proceed)?;
             self.next_disk_check = now + DISK_CHECK_INTERVAL;
-            self.unnamed =
-                unnamed_usage(&processes, self.spec.identity.as_ref(), || heartbeat.beat());
-            self.shared_memory.observe(&processes, || heartbeat.beat());
         }
         let is_limited = self.cgroup.is_some_and(JobCgroup::limits_memory);
-        let mut is_over = || {
-            is_memory_over(limits.memory_bytes, &processes, self.unnamed, || {
-                heartbeat.beat();
-            })
-        };
-        if !is_limited && is_over() {
-            return Some(Limit::Memory);
+        if !is_limited
+            && is_memory_over(
+                spec.limits.memory_bytes,
+                processes,
+                self.unnamed,
+                &mut proceed,
+            )?
+        {
+            return Ok(Some(Limit::Memory));
         }
         if is_limited && !self.cgroup.is_some_and(JobCgroup::is_full) {
             self.full_since = None;
         } else if is_limited && now - *self.full_since.get_or_insert(now) >= FULL_FOR {
-            return Some(Limit::Memory);
+            return Ok(Some(Limit::Memory));
         }
-        if measure
-            && disk_usage::is_over_limit(self.spec, self.unnamed.disk + self.shared_memory.bytes())
-        {
-            return Some(Limit::Disk);
-        }
-        None
+        let unnamed = self.unnamed.disk + self.shared_memory.bytes();
+        let is_disk_over = measure_disk && disk_usage::is_over_limit(spec, unnamed);
+        Ok(is_disk_over.then_some(Limit::Disk))
     }
 }

@@ -1,7 +1,7 @@
 //! Disk and memory that processes use without a file name: unlinked files, memory files, and the buffers of
 //! sockets. They count like named files and process memory.
 
-use super::identity::Identity;
+use super::{identity::Identity, process_tree::Interrupted};
 use nix::unistd::{Gid, Pid, Uid, setfsgid, setfsuid};
 use std::{
     collections::HashSet,
@@ -25,16 +25,16 @@ pub(super) struct UnnamedUsage {
 }
 
 /// The usage of these processes, with each file counted once. Files that may not be inspected are left out: without privileges,
-/// those that are mapped and not open. Calls `heartbeat` for each process.
+/// those that are mapped and not open. Calls `proceed` before each process.
 pub(super) fn unnamed_usage(
     processes: &[Pid],
     identity: Option<&Identity>,
-    mut heartbeat: impl FnMut(),
-) -> UnnamedUsage {
+    mut proceed: impl FnMut() -> Result<(), Interrupted>,
+) -> Result<UnnamedUsage, Interrupted> {
     let _as_them = identity.map(FileUser::become_);
     let mut sum = Sum::default();
     for process in processes {
-        heartbeat();
+        proceed()?;
         let folder = format!("/proc/{process}");
         let open = fs::read_dir(format!("{folder}/fd")).into_iter().flatten();
         for descriptor in open.flatten() {
@@ -50,7 +50,7 @@ pub(super) fn unnamed_usage(
             }
         }
     }
-    sum.held
+    Ok(sum.held)
 }
 
 /// Removes leading zeros. The kernel writes addresses with them in `maps`, and without them in the names of `map_files`.
@@ -128,7 +128,8 @@ mod tests {
     #[test]
     fn unlinked_files_and_sockets_are_counted_once() {
         let own = [Pid::this(), Pid::this()];
-        let before = unnamed_usage(&own, None, || {});
+        let usage = || unnamed_usage(&own, None, || Ok(())).unwrap_or_default();
+        let before = usage();
         let mut on_disk = tempfile::tempfile().expect("a file");
         on_disk.write_all(&vec![1; 3 << 20]).expect("is written");
         on_disk.sync_all().expect("is written");
@@ -137,7 +138,7 @@ mod tests {
         let mut memory = fs::File::from(memory);
         memory.write_all(&vec![1; 2 << 20]).expect("is written");
         let _pair = UnixStream::pair().expect("sockets");
-        let after = unnamed_usage(&own, None, || {});
+        let after = usage();
         // Other tests of this process open files too.
         assert!(
             after.disk >= before.disk + (3 << 20),
