@@ -24,8 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import triton
 
+from hipward_kernels import decoding
 from hipward_kernels.compile.occupancy import occupancy
 from hipward_kernels.compile.package_kernels import clang, compile_hip, compile_triton
+from hipward_kernels.decoding import plan as decoding_plan
 from hipward_kernels.gpu.arch import fp8_dtype
 from hipward_kernels.gpu.facts import archs, product_named
 from hipward_kernels.ops import parts as partial_gradients
@@ -95,8 +97,10 @@ class Kernel:
     @property
     def stores_numbers(self) -> bool:
         """Whether the result is one number per row, or 8 bits per element."""
-        return self.name in ("row_sums_kernel", "quantize_kernel", "add_parts") or (
-            self.op == "cross_entropy" and self.name.startswith("forward")
+        return (
+            self.op == "decoding"
+            or self.name in ("row_sums_kernel", "quantize_kernel", "add_parts")
+            or (self.op == "cross_entropy" and self.name.startswith("forward"))
         )
 
     def compile(self, arch: str) -> Resources:
@@ -166,6 +170,7 @@ def kernels() -> Iterator[Kernel]:
         yield from _gated(dtype)
         yield from _rope(dtype)
         yield from _cross_entropy(dtype)
+        yield from _decoding(dtype)
         block = quantization_triton.column_block(4096)
         kernel = quantization_triton.quantize_kernel
         yield _triton("quantize", kernel, dtype, "K=4096", block, warps(block, WAVEFRONT), 1, {})
@@ -310,6 +315,31 @@ def _cross_entropy(dtype: str) -> Iterator[Kernel]:
     block = cross_entropy_triton.column_block(32000)
     for kernel in (cross_entropy_triton.forward_kernel, cross_entropy_triton.backward_kernel):
         yield _triton("cross_entropy", kernel, dtype, "V=32000", block, warps(block, WAVEFRONT), 1, {}, narrow=4)
+
+
+def _decoding(dtype: str) -> Iterator[Kernel]:
+    """The kernels of a layer with 2048 features, 16 heads of 128 and 4 of keys; they read most of a step."""
+    folder, size, name = Path(decoding.__file__).parent, ITEMSIZE[dtype], HIP_NAMES[dtype]
+    columns, heads, kv_heads, features = 2048, 16, 4, 128
+    lanes = decoding_plan.lanes(columns, size, WAVEFRONT)
+    in_flight = columns * size / lanes
+    layer = {"T": name, "HEADS": heads, "KV_HEADS": kv_heads, "HEAD_DIM": features}
+    for batch, (shape, then, norm) in itertools.product((1, 8), (("linear", 0, 0), ("SwiGLU", 1, 1), ("QKV", 2, 1))):
+        if norm and not decoding_plan.fits(batch, columns, size):
+            continue
+        tiles = decoding_plan.tiles(8192 * lanes, batch) if shape == "SwiGLU" else 1
+        macros = {**layer, "W": name, "C": "f32", "COLUMNS": columns, "BATCH": batch, "LANES": lanes, "TILES": tiles}
+        macros |= {"NORM": norm, "ADD": norm, "THEN": then, "HALF": 1}
+        rows = tiles * (1 if then == 0 else 2)
+        yield Kernel(
+            "decoding", "hip", "product", dtype, f"{shape}, K={columns}, batch {batch}",
+            decoding_plan.THREADS, rows * in_flight, folder / "product.hip", macros,
+            narrow=3 if shape == "QKV" else 0,
+        )  # fmt: skip
+    threads = decoding_plan.attention_threads(features, 1, WAVEFRONT)
+    attention = {**layer, "SHARED": 1, "THREADS": threads, "SPLIT": 1}
+    shape, file = f"D={features}", folder / "attention.hip"
+    yield Kernel("decoding", "hip", "attend", dtype, shape, threads, 32, file, attention)
 
 
 def _triton(
