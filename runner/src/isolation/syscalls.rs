@@ -375,6 +375,8 @@ pub(super) fn receive_until_closed(socket: &UnixStream) -> io::Result<(Option<Ow
         let mut buffer = [0; 1024];
         let (length, descriptor) = match receive(socket, &mut buffer, MsgFlags::empty()) {
             Err(Errno::EINTR) => continue,
+            // The other end was closed before it had read everything.
+            Err(Errno::ECONNRESET) => break,
             message => message?,
         };
         match descriptor {
