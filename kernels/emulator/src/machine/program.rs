@@ -97,9 +97,9 @@ impl Program {
     /// An instruction, operand or modifier is not supported; the error names it and its line.
     pub fn new(listing: &Listing, name: Option<&str>) -> std::result::Result<Self, Error> {
         let kernel = listing.kernel(name)?.clone();
-        if kernel.code.len() > LONGEST {
+        if let Some(past) = kernel.code.get(LONGEST) {
             return Err(Error::new(
-                0,
+                past.line,
                 format!("the kernel has more than {LONGEST} instructions"),
             ));
         }
@@ -209,6 +209,9 @@ fn unsupported(mnemonic: &str, arch: Arch) -> String {
         arch.name()
     )
 }
+
+/// Most characters of data in a message.
+const SHOWN: usize = 60;
 
 /// Bytes between the addresses of two instructions.
 const INSTRUCTION: u64 = 4;
@@ -328,16 +331,18 @@ impl Linker<'_> {
             return Ok(Vec::new());
         }
         let data = self.data;
-        if let Some(line) = data.unsupported {
-            return Err(Error::new(line, "this data is not supported"));
+        if let Some((line, text)) = &data.unsupported {
+            let text: String = text.chars().take(SHOWN).collect();
+            let message = format!("the data {} is not supported", text.replace('\t', " "));
+            return Err(Error::new(*line, message));
         }
         let mut bytes = data.bytes.clone();
-        for (at, symbol, addend) in &data.addresses {
+        for (at, symbol, addend, line) in &data.addresses {
             let found = self.address(symbol).ok_or_else(|| {
                 let message = format!(
                     "the data contains the address of {symbol}, which is not a function or data of this listing"
                 );
-                Error::new(0, message)
+                Error::new(*line, message)
             })?;
             let address = found.wrapping_add_signed(*addend);
             if let Some(slot) = bytes.get_mut(*at as usize..*at as usize + 8) {
