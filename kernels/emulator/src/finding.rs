@@ -122,3 +122,38 @@ impl Findings {
         found
     }
 }
+
+/// The lanes of a mask as text: `0 to 3, 63`.
+#[must_use]
+pub fn lane_ranges(mask: u64) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut lane = 0;
+    while lane < 64 {
+        if mask >> lane & 1 == 0 {
+            lane += 1;
+            continue;
+        }
+        let count = (mask >> lane).trailing_ones();
+        let last = lane + count - 1;
+        parts.push(match count {
+            1 => lane.to_string(),
+            _ => format!("{lane} to {last}"),
+        });
+        lane = last + 1;
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lane_ranges;
+
+    #[test]
+    fn lanes_are_written_as_ranges() {
+        assert_eq!(lane_ranges(0), "");
+        assert_eq!(lane_ranges(1), "0");
+        assert_eq!(lane_ranges(0x8000_0000_0000_000f), "0 to 3, 63");
+        assert_eq!(lane_ranges(u64::MAX), "0 to 63");
+        assert_eq!(lane_ranges(u64::MAX << 32), "32 to 63");
+    }
+}

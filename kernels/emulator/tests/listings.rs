@@ -164,7 +164,10 @@ fn data_that_cannot_be_read_is_named_with_its_line() {
             "the data contains the address of NOWHERE, which is not a function or data of this listing",
         ),
     ] {
-        assert_eq!(error_of(&listing(data)), format!("line {first}: {expected}"));
+        assert_eq!(
+            error_of(&listing(data)),
+            format!("line {first}: {expected}")
+        );
     }
 }
 

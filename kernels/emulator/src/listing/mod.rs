@@ -134,7 +134,10 @@ impl Listing {
             )),
             (None, [first, ..]) => Err(Error::new(
                 first.line,
-                format!("this is the first of several kernels; name one: {}", names()),
+                format!(
+                    "this is the first of several kernels; name one: {}",
+                    names()
+                ),
             )),
             (Some(name), [first, ..]) => {
                 let found = self.kernels.iter().find(|kernel| kernel.name == name);
@@ -144,6 +147,15 @@ impl Listing {
                 })
             }
         }
+    }
+}
+
+impl Listing {
+    /// Line of the source for the line of an instruction, if the listing has it.
+    #[must_use]
+    pub fn source(&self, line: u32) -> Option<&SourceLine> {
+        let mut code = self.kernels.iter().flat_map(|kernel| &kernel.code);
+        code.find(|text| text.line == line)?.source.as_ref()
     }
 }
 
@@ -326,27 +338,11 @@ fn caller_of_inlined(line: &str) -> Option<SourceLine> {
 /// Whether a directive stands for bytes or lines, which would be instructions if it is in the code of a kernel. Like any
 /// word that is no instruction, it is refused when the kernel is decoded.
 fn is_code(directive: &str) -> bool {
-    let name = directive.split_whitespace().next().unwrap_or(directive);
-    matches!(
-        name,
-        ".byte"
-            | ".short"
-            | ".2byte"
-            | ".word"
-            | ".long"
-            | ".int"
-            | ".4byte"
-            | ".quad"
-            | ".8byte"
-            | ".octa"
-            | ".inst"
-            | ".incbin"
-            | ".include"
-            | ".macro"
-            | ".rept"
-            | ".irp"
-            | ".irpc"
-    ) || name.starts_with(".if")
+    const STARTS: [&str; 16] = [
+        ".byte", ".short", ".2byte", ".word", ".long", ".int", ".4byte", ".quad", ".8byte",
+        ".octa", ".inst", ".inc", ".macro", ".rept", ".irp", ".if",
+    ];
+    STARTS.iter().any(|start| directive.starts_with(start))
 }
 
 /// The name of a label, if the line is one.

@@ -147,9 +147,13 @@ impl Program {
         self.arch
     }
 
-    /// Line of the source for a line of the listing, if the listing has it.
+    /// Line of the source for a line of the listing, if the listing has it. That of the kernel's label is the line of its
+    /// first instruction.
     #[must_use]
     pub fn source(&self, line: u32) -> Option<&SourceLine> {
+        if line == self.kernel.line {
+            return self.steps.get(self.kernel.entry)?.source.as_ref();
+        }
         let at = self
             .steps
             .binary_search_by_key(&line, |step| step.line)
