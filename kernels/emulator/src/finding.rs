@@ -126,22 +126,23 @@ impl Findings {
 /// The lanes of a mask as text: `0 to 3, 63`.
 #[must_use]
 pub fn lane_ranges(mask: u64) -> String {
-    let mut parts: Vec<String> = Vec::new();
+    let mut text = String::new();
     let mut lane = 0;
     while lane < 64 {
-        if mask >> lane & 1 == 0 {
-            lane += 1;
-            continue;
-        }
         let count = (mask >> lane).trailing_ones();
-        let last = lane + count - 1;
-        parts.push(match count {
-            1 => lane.to_string(),
-            _ => format!("{lane} to {last}"),
-        });
-        lane = last + 1;
+        if count > 0 {
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            text.push_str(&lane.to_string());
+        }
+        if count > 1 {
+            text.push_str(" to ");
+            text.push_str(&(lane + count - 1).to_string());
+        }
+        lane += count + 1;
     }
-    parts.join(", ")
+    text
 }
 
 #[cfg(test)]

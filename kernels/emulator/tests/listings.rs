@@ -91,7 +91,7 @@ fn listings_of_other_gpus_and_parts_of_listings_are_refused() {
     for (end, expected) in [
         (
             "\ts_endpgm",
-            "line 11: the listing ends here without a kernel: it has no .amdhsa_kernel block",
+            "line 11: the listing ends here without a kernel: there is no .amdhsa_kernel block",
         ),
         (
             ".end_amdhsa",
@@ -121,12 +121,12 @@ fn damaged_metadata_and_kernels_that_are_not_there_have_a_line() {
         (
             "        .size:           8\n",
             "",
-            "line 23: the argument has no .size",
+            "line 23: the argument has no valid .size",
         ),
         (
             ".size:           8",
             ".size: many",
-            "line 23: .size of the argument is many, which is not a size",
+            "line 23: the argument has no valid .size",
         ),
         (
             "twice:\n",
@@ -158,7 +158,7 @@ fn data_that_cannot_be_read_is_named_with_its_line() {
     assert_eq!(error_of(&listing("\t.long\t7\n")), "none");
     let first = 2 + listing("").lines().count() - 1;
     for (data, expected) in [
-        ("\t.uleb128\t7\n", "the data .uleb128 7 is not supported"),
+        ("\t.uleb128\t7\n", "the data .uleb128 is not supported"),
         (
             "\t.quad\tNOWHERE\n",
             "the data contains the address of NOWHERE, which is not a function or data of this listing",
@@ -217,7 +217,7 @@ fn launches_that_do_not_fit_are_refused() {
             grid: [1, 0, 1],
             ..launch(address())
         }),
-        "line 4: the grid is empty: it has 1 x 0 x 1 workgroups"
+        "line 4: the grid is empty"
     );
     assert!(
         refusal(Launch {

@@ -14,7 +14,7 @@ pub(crate) struct Data {
     pub(crate) symbols: HashMap<String, u32>,
     /// Addresses of symbols in the data: position, symbol, addend and line.
     pub(crate) addresses: Vec<(u32, String, i64, u32)>,
-    /// The first line that is not supported, and its text.
+    /// The first line that is not supported, and its directive.
     pub(crate) unsupported: Option<(u32, String)>,
     active: bool,
     /// Whether the current section is neither data nor code.
@@ -71,7 +71,7 @@ impl Data {
         if !is_read || self.bytes.len() > MOST {
             self.bytes.truncate(MOST);
             self.unsupported
-                .get_or_insert_with(|| (number, word.to_owned()));
+                .get_or_insert_with(|| (number, directive.to_owned()));
         }
     }
 
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(data.addresses, [(18, "a".to_owned(), 4, 2)]);
         data.line(".uleb128 7", 3);
         data.line(".zero 999999999999", 4);
-        assert_eq!(data.unsupported, Some((3, ".uleb128 7".to_owned())));
+        assert_eq!(data.unsupported, Some((3, ".uleb128".to_owned())));
         data.section(".section\t.debug_info,\"\",@progbits");
         assert!(!data.is_active() && !data.is_code());
         for code in [".text", ".section\t.text._Z1f,\"axG\",@progbits,f"] {

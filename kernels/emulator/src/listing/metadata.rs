@@ -136,31 +136,24 @@ impl Metadata {
 
 impl Keys {
     fn argument(self) -> Result<Argument> {
-        let kind = match self.get(".value_kind")? {
+        let kind = match self.get(".value_kind", Some)? {
             "global_buffer" => ArgumentKind::Buffer,
             "by_value" => ArgumentKind::Value,
             hidden if hidden.starts_with("hidden_") => ArgumentKind::Hidden(hidden.to_owned()),
             other => ArgumentKind::Other(other.to_owned()),
         };
+        let number = |key| self.get(key, |value| value.parse().ok());
         Ok(Argument {
             name: self.values.get(".name").cloned(),
-            offset: self.number(".offset")?,
-            size: self.number(".size")?,
+            offset: number(".offset")?,
+            size: number(".size")?,
             kind,
             line: self.line,
         })
     }
 
-    fn get(&self, key: &str) -> Result<&str> {
-        let value = self.values.get(key).map(String::as_str);
-        value.ok_or_else(|| Error::new(self.line, format!("the argument has no {key}")))
-    }
-
-    fn number(&self, key: &str) -> Result<u32> {
-        let value = self.get(key)?;
-        value.parse().map_err(|_| {
-            let message = format!("{key} of the argument is {value}, which is not a size");
-            Error::new(self.line, message)
-        })
+    fn get<'a, T>(&'a self, key: &str, read: impl Fn(&'a str) -> Option<T>) -> Result<T> {
+        let value = self.values.get(key).and_then(|value| read(value));
+        value.ok_or_else(|| Error::new(self.line, format!("the argument has no valid {key}")))
     }
 }

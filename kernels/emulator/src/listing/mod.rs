@@ -78,10 +78,8 @@ impl Listing {
     /// The text has no target, a target that cannot be executed, or a damaged block.
     pub fn parse(text: &str) -> std::result::Result<Self, Error> {
         if text.len() > LONGEST {
-            let read = &text.as_bytes()[..LONGEST];
-            let line = 1 + read.iter().filter(|byte| **byte == b'\n').count();
             return Err(Error::new(
-                line as u32,
+                1,
                 format!("the listing is longer than {} MiB", LONGEST >> 20),
             ));
         }
@@ -129,8 +127,7 @@ impl Listing {
             (None, [kernel]) => Ok(kernel),
             (_, []) => Err(Error::new(
                 self.lines,
-                "the listing ends here without a kernel: it has no .amdhsa_kernel block, so it is only a part of the \
-                 assembly text, or of code without kernels",
+                "the listing ends here without a kernel: there is no .amdhsa_kernel block",
             )),
             (None, [first, ..]) => Err(Error::new(
                 first.line,

@@ -93,10 +93,7 @@ impl Segments {
             .chunks_exact(4)
             .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
             .collect();
-        let full = || {
-            let message = "the launch has too many buffers, or they are too large together";
-            Error::new(kernel.line, message)
-        };
+        let full = || Error::new(kernel.line, "there are too many buffers");
         let kernarg = memory.add("the kernarg segment", &bytes).ok_or_else(full)?;
         let dispatch = memory
             .add("the dispatch packet", &packet(launch, kernarg))

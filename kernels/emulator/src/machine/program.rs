@@ -214,9 +214,6 @@ fn unsupported(mnemonic: &str, arch: Arch) -> String {
     )
 }
 
-/// Most characters of data in a message.
-const SHOWN: usize = 60;
-
 /// Bytes between the addresses of two instructions.
 const INSTRUCTION: u64 = 4;
 
@@ -335,9 +332,8 @@ impl Linker<'_> {
             return Ok(Vec::new());
         }
         let data = self.data;
-        if let Some((line, text)) = &data.unsupported {
-            let text: String = text.chars().take(SHOWN).collect();
-            let message = format!("the data {} is not supported", text.replace('\t', " "));
+        if let Some((line, directive)) = &data.unsupported {
+            let message = format!("the data {directive} is not supported");
             return Err(Error::new(*line, message));
         }
         let mut bytes = data.bytes.clone();
