@@ -280,6 +280,16 @@ def test_access_past_the_end_is_found() -> None:
     assert x.eq(1).all()
 
 
+def test_launch_uses_a_folder_where_files_in_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: str) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "memfd_create", refused)
+    x = torch.arange(192.0)
+    assert not launch("gfx942", tiny_kernel, (1,), (x[64:128],), {"BLOCK": 64}, 1).findings
+    torch.testing.assert_close(x, torch.arange(192.0) + (torch.arange(192) // 64 == 1), rtol=0, atol=0)
+
+
 def test_counts_are_those_of_the_launch() -> None:
     report = launch("gfx942", tiny_kernel, (4,), (torch.zeros(64),), {"BLOCK": 64}, 1)
     loads = [access for access in report.counts["accesses"] if access["executions"] == 4 and access["bytes"] == 4 * 256]
@@ -296,15 +306,19 @@ LISTING = next(launch["listing"] for launch in RECORDED if launch["name"] == "pa
     ("change", "expected"),
     [
         ({"listing": '\t.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"\n'}, "line 1: gfx1100 cannot be executed"),
-        ({"listing": LISTING.partition("\t.end_amdhsa_kernel")[0]}, r"\.amdhsa_kernel block has no end"),
-        ({"listing": LISTING.partition("\t.amdgpu_metadata")[0]}, r"no entry in \.amdgpu_metadata"),
-        ({"arguments": [torch.zeros(64)]}, "takes 3 arguments; the launch has 1"),
-        ({"arguments": [torch.zeros(64), torch.zeros(64), bytes(8)]}, "argument 2 takes 4 bytes; the launch has 8"),
+        ({"listing": LISTING.partition("\t.end_amdhsa_kernel")[0]}, r"line \d+: the \.amdhsa_kernel block has no end"),
+        ({"listing": LISTING.partition("\t.amdgpu_metadata")[0]}, r"line \d+: .* no entry in \.amdgpu_metadata"),
+        ({"listing": LISTING.partition("amdhsa.target:")[0]}, r"line \d+: the \.amdgpu_metadata block has no end"),
+        ({"arguments": [torch.zeros(64)]}, r"line \d+: .* takes 3 arguments; the launch has 1"),
+        (
+            {"arguments": [torch.zeros(64), torch.zeros(64), bytes(8)]},
+            r"line \d+: argument 2 takes 4 bytes; the launch has 8",
+        ),
         ({"grid": (1 << 32, 1, 1)}, r"grid=\(4294967296, 1, 1\) is not possible: a size is a whole number"),
         ({"workgroup": (64, -1, 1)}, r"workgroup=\(64, -1, 1\) is not possible"),
         ({"lds": 1 << 32}, "lds=4294967296 is not possible"),
-        ({"lds": 1 << 30}, "the launch takes 1073741824 bytes of LDS; gfx942 has 65536"),
-        ({"budget": 5}, r"line \d+: the kernel did not end within 5 instructions"),
+        ({"lds": 1 << 30}, r"line \d+: the launch takes 1073741824 bytes of LDS; gfx942 has 65536"),
+        ({"budget": 5}, r"line \d+ \(.+:\d+\): the kernel did not end within 5 instructions"),
     ],
 )
 def test_launches_that_cannot_run_are_errors(change: dict[str, Any], expected: str) -> None:

@@ -64,6 +64,10 @@ def test_random_programs_agree_with_the_host(number: int, tmp_path: Path) -> Non
         "-nogpulib",
         "-Xclang",
         "-fdenormal-fp-math-f32=ieee",
+        # clang 22.1.8 moves an operation with the counter of a loop behind it, although lanes leave the loop at
+        # different counts, which is wrong.
+        "-mllvm",
+        "-disable-machine-sink",
         "-S",
     ]
     compiled(device, listing, target, arch)

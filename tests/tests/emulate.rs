@@ -150,7 +150,7 @@ fn bad_input_ends_with_a_sentence() {
             "assembly",
             before("\t.end_amdhsa_kernel"),
             LAUNCH.to_owned(),
-            ".amdhsa_kernel block has no end",
+            "of the assembly text, `.amdhsa_kernel _Z3addPKfPfi`: the .amdhsa_kernel block has no end",
         ),
         (
             "assembly",
@@ -168,13 +168,13 @@ fn bad_input_ends_with_a_sentence() {
             "hip",
             ADD.to_owned(),
             LAUNCH.replace("int32", "int64"),
-            "argument 2 takes 4 bytes; the launch has 8",
+            "run.toml:12: argument n: argument 2 takes 4 bytes; the launch has 8",
         ),
         (
             "hip",
             ADD.to_owned(),
             LAUNCH.replace("grid = 2", "grid = 4294967296"),
-            "from 0 to 2³²-1",
+            "from 1 to 2³²-1",
         ),
         (
             "hip",

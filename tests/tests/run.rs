@@ -152,8 +152,13 @@ fn assembly_text_runs_without_python() {
     // Half a listing, and a listing without metadata.
     let text = fs::read_to_string(listing).expect("a listing");
     for (end, expected) in [
+        ("\ts_endpgm", "the listing ends here without a kernel"),
         ("\t.end_amdhsa_kernel", ".amdhsa_kernel block has no end"),
         ("\t.amdgpu_metadata", "no entry in .amdgpu_metadata"),
+        (
+            "amdhsa.target:",
+            "`.amdgpu_metadata`: the .amdgpu_metadata block has no end",
+        ),
     ] {
         let half = text.split(end).next().expect("a part");
         fs::write(listing, half).expect("a file");
@@ -161,6 +166,32 @@ fn assembly_text_runs_without_python() {
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{errors}");
         assert!(errors.contains(expected), "{errors}");
+        assert!(
+            errors.starts_with("hipward run: line ") && errors.contains("Pass the whole assembly"),
+            "{errors}"
+        );
+    }
+
+    // An unknown instruction and an unknown modifier, each with its line in both texts and with what to do.
+    for (from, to, expected) in [
+        (
+            "v_add_f32_e32",
+            "v_unknown_f32",
+            "the instruction v_unknown_f32 is not supported on gfx942",
+        ),
+        (
+            "v_add_f32_e32",
+            "v_add_f32_e32 v0, v0, v0 unknown:1\n\tv_add_f32_e32",
+            "the modifier unknown:1 is not supported here",
+        ),
+    ] {
+        fs::write(listing, text.replace(from, to)).expect("a file");
+        let output = command(&[]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        for part in ["line ", "(kernel.hip:4)", expected, "/reference/emulator/"] {
+            assert!(errors.contains(part), "{part}: {errors}");
+        }
     }
 }
 
@@ -180,12 +211,50 @@ fn bad_input_is_reported() {
     let lds = format!("lds = 1073741824\n{ADD_SPEC}");
     let large = ADD_SPEC.replace("block = 128", "block = 2048");
     let name = ADD_SPEC.replace("\"add\"", "\"sub\"");
+    let text = ADD_SPEC.replace("value = 200", "value = \"200\"");
+    let wide = ADD_SPEC.replace("int32", "int64");
+    let number = ADD_SPEC.replacen("shape = [200]", "value = 1", 1);
+    let groups = ADD_SPEC.replace("grid = 2", "budget = 100000\ngrid = [65536, 65536]");
     let key = ADD_SPEC.replace("grid", "grids");
     let broken = ADD.replace("x[i]", "x[j]");
     let mut cases = vec![
-        (ADD, grid.as_str(), "", 2, "from 0 to 2³²-1"),
+        (ADD, grid.as_str(), "", 2, "from 1 to 2³²-1"),
+        (
+            ADD,
+            &groups,
+            "",
+            1,
+            "did not end within 100000 instructions",
+        ),
+        (
+            ADD,
+            &text,
+            "",
+            2,
+            "spec.toml:13: argument n: \"200\" is not an int32; write",
+        ),
+        (
+            ADD,
+            &wide,
+            "",
+            2,
+            "spec.toml:13: argument n: argument 2 takes 4 bytes; the launch has 8: it is a value of int64. Give it",
+        ),
+        (
+            ADD,
+            &number,
+            "",
+            2,
+            "spec.toml:4: argument x: argument 0 takes 8 bytes; the launch has 4: it is a value of float32. Give it",
+        ),
         (ADD, key.as_str(), "", 2, "unknown field `grids`"),
-        (ADD, few, "", 2, "takes 3 arguments; the launch has 2"),
+        (
+            ADD,
+            few,
+            "",
+            2,
+            "takes 3 arguments; the launch has 2. It takes, in this order: a buffer, a buffer, 4 bytes. Write",
+        ),
         (ADD, &lds, "", 2, "bytes of LDS; gfx942 has 65536"),
         (
             ADD,

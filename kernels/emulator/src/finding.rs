@@ -122,3 +122,39 @@ impl Findings {
         found
     }
 }
+
+/// The lanes of a mask as text: `0 to 3, 63`.
+#[must_use]
+pub fn lane_ranges(mask: u64) -> String {
+    let mut text = String::new();
+    let mut lane = 0;
+    while lane < 64 {
+        let count = (mask >> lane).trailing_ones();
+        if count > 0 {
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            text.push_str(&lane.to_string());
+        }
+        if count > 1 {
+            text.push_str(" to ");
+            text.push_str(&(lane + count - 1).to_string());
+        }
+        lane += count + 1;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lane_ranges;
+
+    #[test]
+    fn lanes_are_written_as_ranges() {
+        assert_eq!(lane_ranges(0), "");
+        assert_eq!(lane_ranges(1), "0");
+        assert_eq!(lane_ranges(0x8000_0000_0000_000f), "0 to 3, 63");
+        assert_eq!(lane_ranges(u64::MAX), "0 to 63");
+        assert_eq!(lane_ranges(u64::MAX << 32), "32 to 63");
+    }
+}

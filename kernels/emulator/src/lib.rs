@@ -77,7 +77,7 @@ pub use arch::Arch;
 pub use command::run_command;
 pub use count::{Access, Class, Counts};
 pub use error::Error;
-pub use finding::{Finding, FindingKind};
+pub use finding::{Finding, FindingKind, lane_ranges};
 #[cfg(feature = "command")]
 pub use json::report_to_json;
 pub use listing::{Argument, ArgumentKind, Descriptor, Kernel, Listing, SourceLine};

@@ -65,6 +65,14 @@ fn errors_name_the_line_and_what_is_wrong() {
             "v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], 0",
             "line 3: the instruction v_mfma_f32_16x16x32_f16 is not supported on gfx942",
         ),
+        (
+            ".long 0xbf810000",
+            "line 3: the instruction .long is not supported on gfx942",
+        ),
+        (
+            "?? v0, v1",
+            "line 3: the instruction ?? is not supported on gfx942",
+        ),
     ] {
         assert_eq!(error_of(&listing("gfx942", body, 0, 0)), expected);
     }
@@ -76,16 +84,91 @@ fn listings_of_other_gpus_and_parts_of_listings_are_refused() {
         error_of(&TWICE.replace("gfx942", "gfx1100")),
         "line 1: gfx1100 cannot be executed; gfx90a, gfx942 and gfx950 can"
     );
-    assert!(error_of("").starts_with("the listing has no .amdgcn_target line"));
-    let half = &TWICE[..TWICE.find(".end_amdhsa").expect("a descriptor")];
     assert!(
-        error_of(half).ends_with("the .amdhsa_kernel block has no end: the listing is incomplete")
+        error_of("").starts_with("line 1: the listing ends here without an .amdgcn_target line")
     );
-    let without_metadata = &TWICE[..TWICE.find("\t.amdgpu_metadata").expect("metadata")];
+    let before = |end: &str| &TWICE[..TWICE.find(end).expect("a part of the listing")];
+    for (end, expected) in [
+        (
+            "\ts_endpgm",
+            "line 11: the listing ends here without a kernel: there is no .amdhsa_kernel block",
+        ),
+        (
+            ".end_amdhsa",
+            "line 14: the .amdhsa_kernel block has no end: the listing is incomplete",
+        ),
+        (
+            "\t.amdgpu_metadata",
+            "line 14: the kernel twice has no entry in .amdgpu_metadata; its arguments are unknown",
+        ),
+        (
+            "        .size:",
+            "line 19: the .amdgpu_metadata block has no end: the listing is incomplete",
+        ),
+    ] {
+        let error = error_of(before(end));
+        assert!(error.starts_with(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
+fn damaged_metadata_and_kernels_that_are_not_there_have_a_line() {
+    let changed = |from: &str, to: &str| {
+        assert!(TWICE.contains(from), "{from}");
+        error_of(&TWICE.replace(from, to))
+    };
+    for (from, to, expected) in [
+        (
+            "        .size:           8\n",
+            "",
+            "line 23: the argument has no valid .size",
+        ),
+        (
+            ".size:           8",
+            ".size: many",
+            "line 23: the argument has no valid .size",
+        ),
+        (
+            "twice:\n",
+            "thrice:\n",
+            "line 14: the kernel twice has a descriptor but no code",
+        ),
+        (
+            "user_sgpr_count 2",
+            "user_sgpr_count two",
+            "line 15: .amdhsa_user_sgpr_count has the value two, which is not an integer",
+        ),
+    ] {
+        assert_eq!(changed(from, to), expected);
+    }
+    let listing = Listing::parse(TWICE).expect("a listing");
+    let error = listing.kernel(Some("half")).expect_err("no such kernel");
     assert_eq!(
-        error_of(without_metadata),
-        "the kernel twice has no entry in .amdgpu_metadata; its arguments are unknown"
+        error.to_string(),
+        "line 4: the listing has no kernel half; it has: twice"
     );
+}
+
+#[test]
+fn data_that_cannot_be_read_is_named_with_its_line() {
+    let listing = |data: &str| {
+        let code = "s_getpc_b64 s[4:5]\n.Lpost:\ns_add_u32 s4, s4, TABLE@rel32@lo+4\ns_addc_u32 s5, s5, TABLE@rel32@hi+12";
+        listing("gfx942", code, 0, 0) + "\t.section\t.rodata,\"a\",@progbits\nTABLE:\n" + data
+    };
+    assert_eq!(error_of(&listing("\t.long\t7\n")), "none");
+    let first = 2 + listing("").lines().count() - 1;
+    for (data, expected) in [
+        ("\t.uleb128\t7\n", "the data .uleb128 is not supported"),
+        (
+            "\t.quad\tNOWHERE\n",
+            "the data contains the address of NOWHERE, which is not a function or data of this listing",
+        ),
+    ] {
+        assert_eq!(
+            error_of(&listing(data)),
+            format!("line {first}: {expected}")
+        );
+    }
 }
 
 fn launch(arguments: Vec<Vec<u8>>) -> Launch {
@@ -109,11 +192,11 @@ fn launches_that_do_not_fit_are_refused() {
     let address = || vec![vec![0; 8]];
     assert_eq!(
         refusal(launch(vec![])),
-        "twice takes 1 arguments; the launch has 0"
+        "line 4: twice takes 1 argument; the launch has 0"
     );
     assert_eq!(
         refusal(launch(vec![vec![0; 4]])),
-        "argument 0 takes 8 bytes; the launch has 4"
+        "line 23: argument 0 takes 8 bytes; the launch has 4"
     );
     assert!(
         refusal(Launch {
@@ -134,7 +217,7 @@ fn launches_that_do_not_fit_are_refused() {
             grid: [1, 0, 1],
             ..launch(address())
         }),
-        "the grid is empty"
+        "line 4: the grid is empty"
     );
     assert!(
         refusal(Launch {

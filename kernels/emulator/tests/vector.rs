@@ -240,6 +240,10 @@ fn packed_float_instructions_select_halves() {
         pair(3.0, -4.0)
     );
     assert_eq!(
+        run("v_pk_add_f32 v[8:9], v[2:3], 0 neg_lo:[1,1] neg_hi:[1,1]"),
+        pair(-1.5, 2.0)
+    );
+    assert_eq!(
         run("v_pk_add_f32 v[8:9], v[2:3], v[4:5] neg_lo:[0,1] neg_hi:[1,0]"),
         pair(-2.5, 2.25)
     );

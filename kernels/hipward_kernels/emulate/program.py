@@ -7,17 +7,17 @@ import os
 import shutil
 import struct
 import subprocess
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 PROGRAM = "hipward-emulate"
 
@@ -120,7 +120,8 @@ def run(
     """
     answer = execute(listing, arguments, grid, workgroup, kernel=kernel, lds=lds, budget=budget)
     if error := answer["error"]:
-        raise EmulationError(f"line {error['line']}: {error['message']}")
+        source = f" ({error['source']})" if error["source"] else ""
+        raise EmulationError(f"line {error['line']}{source}: {error['message']}")
     return Report([Finding(**finding) for finding in answer["findings"]], answer["counts"])
 
 
@@ -154,20 +155,20 @@ def execute(
     Raises:
         EmulationError: The kernel cannot be executed.
     """
-    with TemporaryDirectory() as folder:
-        directory = Path(folder)
-        (directory / "listing.s").write_text(listing, encoding="utf-8")
-        storages = _storages(arguments, names)
+    storages = _storages(arguments, names)
+    with _files(1 + len(storages)) as (files, descriptors):
+        code, *paths = files
+        Path(code).write_text(listing, encoding="utf-8")
         places = [_argument(argument, list(storages)) for argument in arguments]
         unwritten = {places[position]["address"][0] for position in uninitialized}
         buffers: list[dict[str, Any]] = [
-            {"name": name, "file": str(directory / f"{at}.bin"), "uninitialized": at in unwritten}
-            for at, (name, _) in enumerate(storages.values())
+            {"name": name, "file": path, "uninitialized": at in unwritten}
+            for at, (path, (name, _)) in enumerate(zip(paths, storages.values(), strict=True))
         ]
         for buffer, (_, contents) in zip(buffers, storages.values(), strict=True):
             contents.numpy().tofile(buffer["file"])
         description = {
-            "listing": str(directory / "listing.s"),
+            "listing": code,
             "kernel": kernel,
             "grid": grid,
             "workgroup": workgroup,
@@ -178,16 +179,52 @@ def execute(
             "watch": [_element(arguments[position], places[position], index) for position, index in watch],
         }
         done = subprocess.run(  # noqa: S603 - the program of this repository
-            command(), input=json.dumps(description), capture_output=True, text=True, check=False
+            command(),
+            input=json.dumps(description),
+            capture_output=True,
+            text=True,
+            check=False,
+            pass_fds=descriptors,
         )
         if not done.stdout:
             raise EmulationError(
                 done.stderr.strip().removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} ended with {done.returncode}"
             )
         answer: dict[str, Any] = json.loads(done.stdout)
-        for buffer, (_, contents) in zip(buffers, storages.values(), strict=True):
-            contents.copy_(torch.from_numpy(np.fromfile(buffer["file"], dtype=np.uint8)))
+        for path, (_, contents) in zip(paths, storages.values(), strict=True):
+            with Path(path).open("rb") as file:
+                file.readinto(contents.numpy().data)
     return answer
+
+
+@contextmanager
+def _files(count: int) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    """Paths of new files, and the descriptors that the emulator needs for them.
+
+    They are in memory, which is faster than a disk, or in a temporary folder where that is not possible: a sandbox may
+    refuse the system call, and only Linux has it.
+    """
+    with ExitStack() as stack:
+        try:
+            descriptors = _in_memory(count, stack)
+        except (AttributeError, OSError):
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+            yield [str(folder / str(at)) for at in range(count)], ()
+        else:
+            yield [_path(descriptor) for descriptor in descriptors], tuple(descriptors)
+
+
+def _in_memory(count: int, stack: ExitStack) -> list[int]:
+    descriptors = []
+    for _ in range(count):
+        descriptors.append(os.memfd_create(PROGRAM))
+        stack.callback(os.close, descriptors[-1])
+        os.close(os.open(_path(descriptors[-1]), os.O_RDWR))
+    return descriptors
+
+
+def _path(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"
 
 
 def _element(argument: Argument, place: dict[str, Any], index: int) -> tuple[int, int]:

@@ -12,11 +12,13 @@ const MOST: usize = 64 << 20;
 pub(crate) struct Data {
     pub(crate) bytes: Vec<u8>,
     pub(crate) symbols: HashMap<String, u32>,
-    /// Addresses of symbols in the data: position, symbol and addend.
-    pub(crate) addresses: Vec<(u32, String, i64)>,
-    /// The first line that is not supported.
-    pub(crate) unsupported: Option<u32>,
+    /// Addresses of symbols in the data: position, symbol, addend and line.
+    pub(crate) addresses: Vec<(u32, String, i64, u32)>,
+    /// The first line that is not supported, and its directive.
+    pub(crate) unsupported: Option<(u32, String)>,
     active: bool,
+    /// Whether the current section is neither data nor code.
+    is_other: bool,
 }
 
 impl Data {
@@ -32,11 +34,17 @@ impl Data {
         self.active = [".rodata", ".data", ".bss"]
             .iter()
             .any(|section| name.starts_with(section));
+        self.is_other = !self.active && !name.starts_with(".text") && !word.contains("\"ax");
     }
 
     /// Whether the current section contains data.
     pub(super) fn is_active(&self) -> bool {
         self.active
+    }
+
+    /// Whether the current section contains code.
+    pub(super) fn is_code(&self) -> bool {
+        !self.active && !self.is_other
     }
 
     pub(super) fn label(&mut self, name: &str) {
@@ -48,10 +56,10 @@ impl Data {
     pub(super) fn line(&mut self, word: &str, number: u32) {
         let (directive, rest) = word.split_once(char::is_whitespace).unwrap_or((word, ""));
         let is_read = match directive {
-            ".byte" => self.values(rest, 1),
-            ".short" | ".2byte" => self.values(rest, 2),
-            ".long" | ".4byte" => self.values(rest, 4),
-            ".quad" | ".8byte" => self.values(rest, 8),
+            ".byte" => self.values(rest, 1, number),
+            ".short" | ".2byte" => self.values(rest, 2, number),
+            ".long" | ".4byte" => self.values(rest, 4, number),
+            ".quad" | ".8byte" => self.values(rest, 8, number),
             ".zero" | ".skip" | ".space" => self.zeros(rest),
             ".p2align" => self.align(rest),
             ".ascii" | ".asciz" | ".string" => self.text(rest, directive != ".ascii"),
@@ -62,11 +70,12 @@ impl Data {
         };
         if !is_read || self.bytes.len() > MOST {
             self.bytes.truncate(MOST);
-            self.unsupported = self.unsupported.or(Some(number));
+            self.unsupported
+                .get_or_insert_with(|| (number, directive.to_owned()));
         }
     }
 
-    fn values(&mut self, list: &str, size: usize) -> bool {
+    fn values(&mut self, list: &str, size: usize, line: u32) -> bool {
         list.split(',').all(|value| {
             let value = value.trim();
             let at = self.bytes.len() as u32;
@@ -75,7 +84,7 @@ impl Data {
                 None if size == 8 => {
                     let (symbol, addend) = addend(value);
                     let Some(addend) = addend else { return false };
-                    self.addresses.push((at, symbol.to_owned(), addend));
+                    self.addresses.push((at, symbol.to_owned(), addend, line));
                     0
                 }
                 None => return false,
@@ -189,11 +198,15 @@ mod tests {
         assert_eq!(data.bytes[..10], start);
         assert_eq!(data.bytes[10..], *b"x\n\"\x012\0\0\0\0\0\0\0\0\0\0\0");
         assert_eq!(data.symbols["b"], 18);
-        assert_eq!(data.addresses, [(18, "a".to_owned(), 4)]);
+        assert_eq!(data.addresses, [(18, "a".to_owned(), 4, 2)]);
         data.line(".uleb128 7", 3);
         data.line(".zero 999999999999", 4);
-        assert_eq!(data.unsupported, Some(3));
-        data.section(".text");
-        assert!(!data.is_active());
+        assert_eq!(data.unsupported, Some((3, ".uleb128".to_owned())));
+        data.section(".section\t.debug_info,\"\",@progbits");
+        assert!(!data.is_active() && !data.is_code());
+        for code in [".text", ".section\t.text._Z1f,\"axG\",@progbits,f"] {
+            data.section(code);
+            assert!(!data.is_active() && data.is_code());
+        }
     }
 }

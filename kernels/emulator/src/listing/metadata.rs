@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::error::{Error, Result};
+
 /// An argument in the kernarg segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
@@ -13,6 +15,8 @@ pub struct Argument {
     pub size: u32,
     /// What it contains.
     pub kind: ArgumentKind,
+    /// Line of the listing at which its description starts.
+    pub line: u32,
 }
 
 /// What an argument contains.
@@ -39,21 +43,44 @@ pub(super) struct About {
     pub(super) largest_workgroup: u32,
 }
 
+/// The keys of an argument, and the line at which they start.
+#[derive(Default)]
+struct Keys {
+    line: u32,
+    values: HashMap<String, String>,
+}
+
+impl About {
+    /// Adds the argument that has ended.
+    fn end(&mut self, argument: Option<Keys>) -> Result<()> {
+        if let Some(keys) = argument {
+            self.arguments.push(keys.argument()?);
+        }
+        Ok(())
+    }
+}
+
 impl Metadata {
     /// Reads lines up to `.end_amdgpu_metadata`. Keys of arguments are indented deeper than those of kernels.
-    pub(super) fn parse<'a>(&mut self, lines: &mut impl Iterator<Item = (&'a str, u32)>) {
+    pub(super) fn parse<'a>(
+        &mut self,
+        lines: &mut impl Iterator<Item = (&'a str, u32)>,
+        start: u32,
+    ) -> Result<()> {
         let (mut about, mut name) = (About::default(), None::<String>);
-        let mut argument: Option<HashMap<String, String>> = None;
+        let mut argument: Option<Keys> = None;
         let mut in_arguments = false;
-        for (line, _) in lines {
+        let mut has_end = false;
+        for (line, number) in lines {
             let text = line.trim();
             if text.starts_with(".end_amdgpu_metadata") {
+                has_end = true;
                 break;
             }
             let indent = line.len() - line.trim_start().len();
             let starts_kernel = indent <= 2 && text.starts_with("- ");
             if starts_kernel || indent == 0 {
-                about.arguments.extend(argument.take().and_then(finished));
+                about.end(argument.take())?;
                 if let Some(name) = name.take() {
                     self.kernels.insert(name, std::mem::take(&mut about));
                 }
@@ -63,12 +90,14 @@ impl Metadata {
             let starts_argument = in_arguments && indent > 4 && text.starts_with("- ");
             if in_arguments && indent <= 4 && !text.starts_with("- ") {
                 in_arguments = false;
-                about.arguments.extend(argument.take().and_then(finished));
+                about.end(argument.take())?;
             }
             if starts_argument {
-                about
-                    .arguments
-                    .extend(argument.replace(HashMap::new()).and_then(finished));
+                about.end(argument.take())?;
+                argument = Some(Keys {
+                    line: number,
+                    values: HashMap::new(),
+                });
             }
             let entry = text.strip_prefix("- ").unwrap_or(text).trim();
             let Some((key, value)) = entry.split_once(':') else {
@@ -80,7 +109,7 @@ impl Metadata {
                 .to_owned();
             if in_arguments {
                 if let Some(argument) = &mut argument {
-                    argument.insert(key.to_owned(), value);
+                    argument.values.insert(key.to_owned(), value);
                 }
                 continue;
             }
@@ -91,28 +120,40 @@ impl Metadata {
                 _ => {}
             }
         }
-        about.arguments.extend(argument.take().and_then(finished));
+        if !has_end {
+            return Err(Error::new(
+                start,
+                "the .amdgpu_metadata block has no end: the listing is incomplete",
+            ));
+        }
+        about.end(argument)?;
         if let Some(name) = name {
             self.kernels.insert(name, about);
         }
+        Ok(())
     }
 }
 
-fn finished(keys: HashMap<String, String>) -> Option<Argument> {
-    let kind = match keys.get(".value_kind")?.as_str() {
-        "global_buffer" => ArgumentKind::Buffer,
-        "by_value" => ArgumentKind::Value,
-        hidden if hidden.starts_with("hidden_") => ArgumentKind::Hidden(hidden.to_owned()),
-        other => ArgumentKind::Other(other.to_owned()),
-    };
-    let (offset, size) = (
-        keys.get(".offset")?.parse().ok()?,
-        keys.get(".size")?.parse().ok()?,
-    );
-    Some(Argument {
-        name: keys.get(".name").cloned(),
-        offset,
-        size,
-        kind,
-    })
+impl Keys {
+    fn argument(self) -> Result<Argument> {
+        let kind = match self.get(".value_kind", Some)? {
+            "global_buffer" => ArgumentKind::Buffer,
+            "by_value" => ArgumentKind::Value,
+            hidden if hidden.starts_with("hidden_") => ArgumentKind::Hidden(hidden.to_owned()),
+            other => ArgumentKind::Other(other.to_owned()),
+        };
+        let number = |key| self.get(key, |value| value.parse().ok());
+        Ok(Argument {
+            name: self.values.get(".name").cloned(),
+            offset: number(".offset")?,
+            size: number(".size")?,
+            kind,
+            line: self.line,
+        })
+    }
+
+    fn get<'a, T>(&'a self, key: &str, read: impl Fn(&'a str) -> Option<T>) -> Result<T> {
+        let value = self.values.get(key).and_then(|value| read(value));
+        value.ok_or_else(|| Error::new(self.line, format!("the argument has no valid {key}")))
+    }
 }

@@ -26,6 +26,8 @@ pub struct Listing {
     pub arch: Arch,
     /// The kernels, in the order of their descriptors.
     pub kernels: Vec<Kernel>,
+    /// Number of lines.
+    lines: u32,
     pub(crate) data: data::Data,
 }
 
@@ -34,6 +36,8 @@ pub struct Listing {
 pub struct Kernel {
     /// Its symbol.
     pub name: String,
+    /// Line of its label in the listing.
+    pub line: u32,
     /// Its `.amdhsa_kernel` block.
     pub descriptor: Descriptor,
     /// Its arguments, in the order of the metadata.
@@ -75,7 +79,7 @@ impl Listing {
     pub fn parse(text: &str) -> std::result::Result<Self, Error> {
         if text.len() > LONGEST {
             return Err(Error::new(
-                0,
+                1,
                 format!("the listing is longer than {} MiB", LONGEST >> 20),
             ));
         }
@@ -95,7 +99,7 @@ impl Listing {
             let word = line.trim_start();
             if word.is_empty() {
             } else if word.starts_with(".amdgpu_metadata") {
-                metadata.parse(&mut lines);
+                metadata.parse(&mut lines, number)?;
             } else if let Some(name) = word.strip_prefix(".amdhsa_kernel ") {
                 let block = Descriptor::parse(&mut lines, number)?;
                 reader.descriptors.push((name.trim().to_owned(), block));
@@ -103,7 +107,7 @@ impl Listing {
                 reader.line(word, original, number)?;
             }
         }
-        reader.finish(metadata)
+        reader.finish(metadata, text.lines().count().max(1) as u32)
     }
 
     /// The kernel with a name, or the only one if `name` is `None`.
@@ -121,24 +125,34 @@ impl Listing {
         };
         match (name, self.kernels.as_slice()) {
             (None, [kernel]) => Ok(kernel),
-            (None, []) => Err(Error::new(
-                0,
-                "the listing has no kernel: there is no .amdhsa_kernel block with its code",
+            (_, []) => Err(Error::new(
+                self.lines,
+                "the listing ends here without a kernel: there is no .amdhsa_kernel block",
             )),
-            (None, _) => Err(Error::new(
-                0,
-                format!("the listing has several kernels; name one: {}", names()),
+            (None, [first, ..]) => Err(Error::new(
+                first.line,
+                format!(
+                    "this is the first of several kernels; name one: {}",
+                    names()
+                ),
             )),
-            (Some(name), kernels) => kernels
-                .iter()
-                .find(|kernel| kernel.name == name)
-                .ok_or_else(|| {
-                    Error::new(
-                        0,
-                        format!("the listing has no kernel {name}; it has: {}", names()),
-                    )
-                }),
+            (Some(name), [first, ..]) => {
+                let found = self.kernels.iter().find(|kernel| kernel.name == name);
+                found.ok_or_else(|| {
+                    let message = format!("the listing has no kernel {name}; it has: {}", names());
+                    Error::new(first.line, message)
+                })
+            }
         }
+    }
+}
+
+impl Listing {
+    /// Line of the source for the line of an instruction, if the listing has it.
+    #[must_use]
+    pub fn source(&self, line: u32) -> Option<&SourceLine> {
+        let mut code = self.kernels.iter().flat_map(|kernel| &kernel.code);
+        code.find(|text| text.line == line)?.source.as_ref()
     }
 }
 
@@ -188,29 +202,29 @@ impl<'a> Reader<'a> {
         } else if let Some(label) = label(word) {
             self.labels
                 .push((label.to_owned(), self.code.len(), number));
-        } else if word.starts_with(|c: char| c.is_ascii_lowercase()) {
+        } else if self.data.is_code() && (!word.starts_with('.') || is_code(word)) {
             self.code
                 .push(Text::parse(word, number, self.source.clone()));
         }
         Ok(())
     }
 
-    fn finish(mut self, mut metadata: metadata::Metadata) -> Result<Listing> {
+    fn finish(mut self, mut metadata: metadata::Metadata, last: u32) -> Result<Listing> {
         let arch = self.arch.ok_or_else(|| {
-            Error::new(0, "the listing has no .amdgcn_target line: it is not the assembly of an AMD kernel, or only a part of it")
+            Error::new(last, "the listing ends here without an .amdgcn_target line: it is not the assembly text of an AMD kernel, or only a part of it")
         })?;
         let mut kernels = Vec::new();
         for (name, descriptor) in std::mem::take(&mut self.descriptors) {
             let Some(at) = self.labels.iter().position(|(label, _, _)| *label == name) else {
                 return Err(Error::new(
-                    0,
+                    descriptor.line,
                     format!("the kernel {name} has a descriptor but no code"),
                 ));
             };
             let (code, labels, entry) = self.linked(at);
             let Some(about) = metadata.kernels.remove(&name) else {
                 return Err(Error::new(
-                    0,
+                    descriptor.line,
                     format!(
                         "the kernel {name} has no entry in .amdgpu_metadata; its arguments are unknown"
                     ),
@@ -220,6 +234,7 @@ impl<'a> Reader<'a> {
                 code,
                 labels,
                 entry,
+                line: self.labels[at].2,
                 descriptor,
                 arguments: about.arguments,
                 largest_workgroup: about.largest_workgroup,
@@ -229,6 +244,7 @@ impl<'a> Reader<'a> {
         Ok(Listing {
             arch,
             kernels,
+            lines: last,
             data: self.data,
         })
     }
@@ -272,7 +288,7 @@ impl<'a> Reader<'a> {
             }
             if uses_data {
                 // Tables of functions.
-                let symbols = self.data.addresses.iter().map(|(_, symbol, _)| symbol);
+                let symbols = self.data.addresses.iter().map(|(_, symbol, _, _)| symbol);
                 open.extend(symbols.filter_map(|symbol| functions.get(symbol.as_str())));
             }
         }
@@ -314,6 +330,16 @@ fn caller_of_inlined(line: &str) -> Option<SourceLine> {
     let line = line.parse().ok().filter(|line| *line > 0)?;
     let file = file.strip_prefix("./").unwrap_or(file).to_owned();
     Some(SourceLine { file, line })
+}
+
+/// Whether a directive stands for bytes or lines, which would be instructions if it is in the code of a kernel. Like any
+/// word that is no instruction, it is refused when the kernel is decoded.
+fn is_code(directive: &str) -> bool {
+    const STARTS: [&str; 16] = [
+        ".byte", ".short", ".2byte", ".word", ".long", ".int", ".4byte", ".quad", ".8byte",
+        ".octa", ".inst", ".inc", ".macro", ".rept", ".irp", ".if",
+    ];
+    STARTS.iter().any(|start| directive.starts_with(start))
 }
 
 /// The name of a label, if the line is one.

@@ -35,13 +35,13 @@ impl Segments {
             .filter(|argument| is_explicit(argument))
             .collect();
         if explicit.len() != launch.arguments.len() {
+            let (takes, has) = (explicit.len(), launch.arguments.len());
             return Err(Error::new(
-                0,
+                kernel.line,
                 format!(
-                    "{} takes {} arguments; the launch has {}",
+                    "{} takes {takes} argument{}; the launch has {has}",
                     kernel.name,
-                    explicit.len(),
-                    launch.arguments.len()
+                    if takes == 1 { "" } else { "s" },
                 ),
             ));
         }
@@ -54,7 +54,7 @@ impl Segments {
         let length = end.max(kernel.descriptor.get("kernarg_size"));
         if length > LONGEST {
             return Err(Error::new(
-                0,
+                kernel.line,
                 format!("the arguments take {length} bytes; the limit is {LONGEST}"),
             ));
         }
@@ -71,7 +71,7 @@ impl Segments {
                             argument.size,
                             value.len()
                         );
-                        return Err(Error::new(0, message));
+                        return Err(Error::new(argument.line, message));
                     }
                     value
                 }
@@ -81,7 +81,7 @@ impl Segments {
                 }
                 ArgumentKind::Other(kind) => {
                     return Err(Error::new(
-                        0,
+                        argument.line,
                         format!("argument {position} is of kind {kind}, which is not supported"),
                     ));
                 }
@@ -93,7 +93,7 @@ impl Segments {
             .chunks_exact(4)
             .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
             .collect();
-        let full = || Error::new(0, "there are too many buffers");
+        let full = || Error::new(kernel.line, "there are too many buffers");
         let kernarg = memory.add("the kernarg segment", &bytes).ok_or_else(full)?;
         let dispatch = memory
             .add("the dispatch packet", &packet(launch, kernarg))
@@ -174,8 +174,8 @@ impl Segments {
         for at in offset..offset.saturating_add(length.min(16)) {
             put(&[self.kernarg_words.get(at as usize).copied().unwrap_or(0)]);
         }
-        if let Some(count) = descriptor.values.get("user_sgpr_count") {
-            next = (*count).min(16) as u8;
+        if let Some(count) = descriptor.find("user_sgpr_count") {
+            next = count.min(16) as u8;
         }
         let mut put = |word: u32| {
             wave.set_scalar(next, word);

@@ -97,9 +97,9 @@ impl Program {
     /// An instruction, operand or modifier is not supported; the error names it and its line.
     pub fn new(listing: &Listing, name: Option<&str>) -> std::result::Result<Self, Error> {
         let kernel = listing.kernel(name)?.clone();
-        if kernel.code.len() > LONGEST {
+        if let Some(past) = kernel.code.get(LONGEST) {
             return Err(Error::new(
-                0,
+                past.line,
                 format!("the kernel has more than {LONGEST} instructions"),
             ));
         }
@@ -147,9 +147,13 @@ impl Program {
         self.arch
     }
 
-    /// Line of the source for a line of the listing, if the listing has it.
+    /// Line of the source for a line of the listing, if the listing has it. That of the kernel's label is the line of its
+    /// first instruction.
     #[must_use]
     pub fn source(&self, line: u32) -> Option<&SourceLine> {
+        if line == self.kernel.line {
+            return self.steps.get(self.kernel.entry)?.source.as_ref();
+        }
         let at = self
             .steps
             .binary_search_by_key(&line, |step| step.line)
@@ -328,16 +332,17 @@ impl Linker<'_> {
             return Ok(Vec::new());
         }
         let data = self.data;
-        if let Some(line) = data.unsupported {
-            return Err(Error::new(line, "this data is not supported"));
+        if let Some((line, directive)) = &data.unsupported {
+            let message = format!("the data {directive} is not supported");
+            return Err(Error::new(*line, message));
         }
         let mut bytes = data.bytes.clone();
-        for (at, symbol, addend) in &data.addresses {
+        for (at, symbol, addend, line) in &data.addresses {
             let found = self.address(symbol).ok_or_else(|| {
                 let message = format!(
                     "the data contains the address of {symbol}, which is not a function or data of this listing"
                 );
-                Error::new(0, message)
+                Error::new(*line, message)
             })?;
             let address = found.wrapping_add_signed(*addend);
             if let Some(slot) = bytes.get_mut(*at as usize..*at as usize + 8) {

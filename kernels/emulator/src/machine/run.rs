@@ -126,7 +126,7 @@ fn check(program: &Program, launch: &Launch) -> Result<()> {
     };
     if items == 0 || items > largest {
         return Err(Error::new(
-            0,
+            kernel.line,
             format!(
                 "a workgroup of {items} work-items is not possible; {} permits 1 to {largest}",
                 kernel.name
@@ -134,13 +134,13 @@ fn check(program: &Program, launch: &Launch) -> Result<()> {
         ));
     }
     if launch.grid.contains(&0) {
-        return Err(Error::new(0, "the grid is empty"));
+        return Err(Error::new(kernel.line, "the grid is empty"));
     }
     let lds = u64::from(kernel.descriptor.lds_bytes) + u64::from(launch.dynamic_lds);
     let available = program.arch.lds_bytes();
     if lds > u64::from(available) {
         return Err(Error::new(
-            0,
+            kernel.line,
             format!(
                 "the launch takes {lds} bytes of LDS; {} has {available}",
                 program.arch.name()
@@ -150,7 +150,7 @@ fn check(program: &Program, launch: &Launch) -> Result<()> {
     let private = kernel.descriptor.private_bytes;
     if private > MOST_PRIVATE {
         return Err(Error::new(
-            0,
+            kernel.descriptor.line_of("private_segment_fixed_size"),
             format!(
                 "{} uses {private} bytes of private memory for each lane; the limit is {MOST_PRIVATE}",
                 kernel.name
@@ -160,7 +160,7 @@ fn check(program: &Program, launch: &Launch) -> Result<()> {
     for name in ["float_round_mode_32", "float_round_mode_16_64"] {
         if kernel.descriptor.get(name) != 0 {
             return Err(Error::new(
-                0,
+                kernel.descriptor.line_of(name),
                 format!(".amdhsa_{name} other than 0 (to nearest even) is not supported"),
             ));
         }
@@ -244,7 +244,7 @@ impl Execution {
             wave.map_or(0, |wave| wave.number),
             group.map_or([0; 3], |group| group.id),
         );
-        Error::new(step.map_or(0, |step| step.line), message)
+        Error::new(step.map_or(program.kernel.line, |step| step.line), message)
     }
 
     /// Findings and counts so far.

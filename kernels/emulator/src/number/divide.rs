@@ -28,6 +28,7 @@ macro_rules! divide {
                 // Whether the reciprocal is denormal as `f64`, which that of no `f32` is.
                 let tiny_inverse: fn($float) -> bool = $inverse;
                 let up = |x: $float| x * (2.0 as $float).powi($step);
+                let down = |x: $float| x * (2.0 as $float).powi(-$step);
                 let is_denominator = value.to_bits() == denominator.to_bits();
                 let is_numerator = value.to_bits() == numerator.to_bits();
                 let done = |value, undo| Scaled { value, undo };
@@ -38,9 +39,11 @@ macro_rules! divide {
                 } else if denormal(denominator) {
                     done(up(value), false)
                 } else if tiny_inverse(denominator) && denormal(numerator / denominator) {
-                    done(if is_denominator { up(value) } else { value }, true)
+                    // The guide scales up, which makes each of these denominators infinite. The scale that is undone
+                    // is that of a denominator scaled down.
+                    done(if is_denominator { down(value) } else { value }, true)
                 } else if tiny_inverse(denominator) {
-                    done(value * (2.0 as $float).powi(-$step), false)
+                    done(down(value), false)
                 } else if denormal(numerator / denominator) {
                     done(if is_numerator { up(value) } else { value }, true)
                 } else if exponent(numerator) <= $tiny {
@@ -124,6 +127,52 @@ mod tests {
             denominator,
             numerator,
         )
+    }
+
+    /// The same for `f64`.
+    fn divide_double(numerator: f64, denominator: f64) -> f64 {
+        let d = f64::scale(denominator, denominator, numerator);
+        let n = f64::scale(numerator, denominator, numerator);
+        let mut estimate = 1.0 / d.value;
+        for _ in 0..2 {
+            let error = f64::mul_add(-d.value, estimate, 1.0);
+            estimate = f64::mul_add(estimate, error, estimate);
+        }
+        let quotient = n.value * estimate;
+        let error = f64::mul_add(-d.value, quotient, n.value);
+        f64::fix_up(
+            f64::multiply_add(error, estimate, quotient, n.undo),
+            denominator,
+            numerator,
+        )
+    }
+
+    #[test]
+    fn division_of_doubles_is_correctly_rounded() {
+        let mut state = 1u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for round in 0..400_000 {
+            let (mut a, mut b) = (random(), random());
+            if round % 4 == 0 {
+                // A large denominator, and a quotient near the smallest numbers.
+                b = b & !(0x7ff << 52) | (0x7fe - (random() & 7)) << 52;
+                a = a & !(0x7ff << 52) | (0x3ff - (random() & 63)) << 52;
+            }
+            let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+            let (expected, actual) = (a / b, divide_double(a, b));
+            // A denormal quotient is rounded twice.
+            let close =
+                expected.to_bits().abs_diff(actual.to_bits()) <= u64::from(!expected.is_normal());
+            assert!(
+                close || expected.is_nan() && actual.is_nan(),
+                "{a:e} / {b:e}: {actual:e}, not {expected:e}"
+            );
+        }
     }
 
     #[test]

@@ -195,7 +195,8 @@ fn check(text: &Text, found: &Instruction, modifiers: &Modifiers) -> Result<()> 
             .enumerate()
             .take(found.entry.sources.len())
         {
-            let constant = matches!(source, Source::Constant(_));
+            // Zero is the same in both halves.
+            let constant = matches!(source, Source::Constant(bits) if *bits != 0);
             let high = matches!(body, Body::Pair(_)) && modifiers.select_high[place];
             if constant && (high || modifiers.select[place]) {
                 return Err(text.error("the high half of a constant is not supported"));

@@ -5,6 +5,7 @@ use crate::values::{self, Type};
 use crate::view::{Access, Buffer, Counts, Description, Finding, Lds, Parameter, View};
 use hipward_emulator::{
     ArgumentKind, Class, Launch, Listing, Memory, Program, Progress, Stepper, Trace, Wavefront,
+    lane_ranges,
 };
 use std::collections::BTreeMap;
 
@@ -146,7 +147,11 @@ impl Session {
         View {
             position: stepper.position(),
             ended: stepper.has_ended(),
-            error: report.error.as_ref().map(ToString::to_string),
+            error: report.error.as_ref().map(|error| {
+                let source = stepper.program().source(error.line);
+                let source = source.map(|source| format!(", {}:{}", source.file, source.line));
+                format!("{error}{}", source.unwrap_or_default())
+            }),
             line: stepper.line(),
             workgroup: stepper.workgroup(),
             wavefront: wavefront.as_ref().map_or(0, Wavefront::number),
@@ -423,18 +428,20 @@ fn segments(trace: &Trace) -> BTreeMap<u64, Vec<Vec<usize>>> {
 fn finding(finding: &hipward_emulator::Finding) -> Finding {
     let [x, y, z] = finding.workgroup;
     let lanes = match finding.lanes.count_ones() {
-        1 => format!("lane {}", finding.lanes.trailing_zeros()),
-        count => format!(
-            "{count} lanes, the first of them {}",
-            finding.lanes.trailing_zeros()
-        ),
+        1 => "lane",
+        _ => "lanes",
+    };
+    let source = match &finding.source {
+        Some(source) => format!(", {}:{}", source.file, source.line),
+        None => String::new(),
     };
     Finding {
         kind: finding.kind.name(),
         line: finding.line,
         place: format!(
-            "workgroup {x}, {y}, {z}, wavefront {}, {lanes}",
-            finding.wavefront
+            "workgroup {x}, {y}, {z}, wavefront {}, {lanes} {}{source}",
+            finding.wavefront,
+            lane_ranges(finding.lanes)
         ),
         message: finding.message.clone(),
         occurrences: finding.occurrences,

@@ -122,7 +122,7 @@ pub struct Finding {
     pub kind: &'static str,
     /// Line of the listing.
     pub line: u32,
-    /// Where it occurred first.
+    /// Where it occurred first: workgroup, wavefront, lanes and source line.
     pub place: String,
     /// What happened.
     pub message: String,

@@ -53,6 +53,15 @@ fn every_recorded_launch_runs_without_an_error() {
 }
 
 #[test]
+fn finding_has_wavefront_lanes_and_source_line() {
+    let end = run(&launch("past-the-end"));
+    assert_eq!(
+        end["findings"][0]["place"],
+        "workgroup 0, 0, 0, wavefront 0, lane 63, kernel.hip:6"
+    );
+}
+
+#[test]
 fn masked_lanes_of_a_divergent_loop_are_shown() {
     let launch = launch("branch");
     let end = run(&launch);
@@ -129,8 +138,16 @@ fn request_that_cannot_run_has_a_sentence() {
             with_listing(&|listing| before(listing, "\t.amdgpu_metadata")),
             "no entry in .amdgpu_metadata",
         ),
+        (
+            with_listing(&|listing| before(listing, "amdhsa.target:")),
+            "the .amdgpu_metadata block has no end",
+        ),
     ] {
         assert!(error.contains(expected), "{expected}: {error}");
+        assert!(
+            error.starts_with("The emulator cannot run this: line "),
+            "{error}"
+        );
     }
     assert!(
         with(|launch| launch["arguments"][2]["type"] = json!("i64"))
@@ -162,7 +179,9 @@ fn request_that_cannot_run_has_a_sentence() {
     assert!(
         end["error"]
             .as_str()
-            .is_some_and(|error| error.contains("did not end within 100 instructions"))
+            .is_some_and(|error| error.starts_with("line ")
+                && error.contains("did not end within 100 instructions")
+                && error.contains(".py:"))
     );
     // A grid of 2^32 work-items ends within its budget too.
     launch["grid"] = json!([65536, 65536, 1]);

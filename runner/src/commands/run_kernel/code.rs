@@ -2,11 +2,15 @@
 
 use super::{Args, Package, not_started};
 use hipward_analyzer::{Applicability, Arch, Language, Options, fix_all};
+use hipward_emulator::SourceLine;
 use serde_json::Value;
 use std::{error::Error, fs, path::Path};
 
 /// Name under which the compiler sees each source.
 const COMPILED_NAME: &str = "kernel.hip";
+
+/// Most characters of a line in a message.
+const SHOWN: usize = 100;
 
 /// Assembly text, and the source from which it was compiled.
 pub(super) struct Code {
@@ -24,8 +28,14 @@ impl Code {
     /// Reads a file, and compiles it unless it is assembly text.
     pub(super) fn read(args: &Args, package: &mut Package<'_>) -> Result<Code, Box<dyn Error>> {
         let file = args.file.display().to_string();
-        let text = fs::read(&args.file).map_err(|error| format!("{file}: {error}"))?;
-        let text = String::from_utf8(text).map_err(|_| format!("{file} is not UTF-8 text"))?;
+        let text = fs::read(&args.file).map_err(|error| {
+            format!("cannot read {file}: {error}; pass a file with HIP, CUDA or assembly text")
+        })?;
+        let text = String::from_utf8(text).map_err(|_| {
+            format!(
+                "{file} is not UTF-8 text; pass the source or the assembly text, not compiled code"
+            )
+        })?;
         let suffix = args.file.extension().and_then(|suffix| suffix.to_str());
         let arch = args.arch.unwrap_or(Arch::Gfx942);
         let (source, fixes) = match suffix {
@@ -83,25 +93,31 @@ impl Code {
         self.source.as_ref()?.lines().nth(at)
     }
 
-    /// An error of the emulator with the text of its line, since the user may not have the listing.
-    pub(super) fn explain(&self, error: &hipward_emulator::Error) -> String {
-        let line = usize::try_from(error.line)
-            .ok()
-            .and_then(|line| line.checked_sub(1))
-            .and_then(|at| self.listing.lines().nth(at));
-        match line {
-            Some(text) => format!(
-                "line {} of the assembly text, `{}`: {}",
-                error.line,
-                text.split(';')
-                    .next()
-                    .unwrap_or(text)
-                    .trim()
-                    .replace('\t', " "),
-                error.message
-            ),
-            None => error.message.clone(),
-        }
+    /// An error of the emulator with the text of its line, since the user may not have the listing, with the line of the
+    /// source, and with what to do.
+    pub(super) fn explain(
+        &self,
+        source: Option<&SourceLine>,
+        error: &hipward_emulator::Error,
+        advice: &str,
+    ) -> String {
+        let source = source.and_then(|source| Some((self.own(&source.file)?, source.line)));
+        let source = source.map_or_else(String::new, |(file, line)| format!(" ({file}:{line})"));
+        let message = &error.message;
+        let Some(at) = error.line.checked_sub(1) else {
+            return format!("{message}. {advice}");
+        };
+        let text = self.listing.lines().nth(at as usize).unwrap_or_default();
+        let text = text.split(';').next().unwrap_or(text).trim();
+        let text: String = text.chars().take(SHOWN).collect();
+        let text = match text.as_str() {
+            "" => String::new(),
+            text => format!(", `{}`", text.replace('\t', " ")),
+        };
+        format!(
+            "line {} of the assembly text{text}{source}: {message}. {advice}",
+            error.line
+        )
     }
 }
 
@@ -129,7 +145,10 @@ fn compile(source: &str, arch: Arch, package: &mut Package<'_>) -> Result<String
     } else {
         format!("#include <hip/hip_runtime.h>\n#line 1 \"{COMPILED_NAME}\"\n")
     };
-    fs::write(&path, header + source).map_err(|error| format!("{}: {error}", path.display()))?;
+    fs::write(&path, header + source).map_err(|error| {
+        let shown = path.display();
+        format!("cannot write {shown}: {error}; set TMPDIR to a folder with free space")
+    })?;
     answer(&path, arch, package).map_err(|error| error.to_string())
 }
 
@@ -142,7 +161,11 @@ fn answer(path: &Path, arch: Arch, package: &mut Package<'_>) -> Result<String, 
     let Ok(answer) = serde_json::from_slice::<Value>(&output.stdout) else {
         let errors = String::from_utf8_lossy(&output.stderr);
         return Err(match errors.trim() {
-            "" => format!("the compiler ended with {}", output.status).into(),
+            "" => format!(
+                "the compiler ended with {}; `hipward doctor` reports what this host lacks",
+                output.status
+            )
+            .into(),
             errors => errors.into(),
         });
     };
@@ -155,6 +178,8 @@ fn answer(path: &Path, arch: Arch, package: &mut Package<'_>) -> Result<String, 
     }
     let listing = target["texts"]["amdgcn"].as_str();
     Ok(listing
-        .ok_or("the compiler returned no assembly text")?
+        .ok_or(
+            "the compiler returned no assembly text; `hipward doctor` reports what this host lacks",
+        )?
         .to_owned())
 }

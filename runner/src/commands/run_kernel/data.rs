@@ -68,7 +68,10 @@ impl Dtype {
         } else {
             "a"
         };
-        let wrong = || format!("{value} is not {article} {}", self.name());
+        let wrong = || {
+            let name = self.name();
+            format!("{value} is not {article} {name}; write a number that the dtype has")
+        };
         match value {
             toml::Value::Integer(number) if self.is_float() => self.float(*number as f64),
             toml::Value::Float(number) if self.is_float() => self.float(*number),

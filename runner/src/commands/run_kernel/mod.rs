@@ -65,6 +65,12 @@ enum Format {
     Json,
 }
 
+/// What to do if a listing is damaged.
+const WHOLE: &str = "Pass the whole assembly text that clang (-S) or Triton (asm[\"amdgcn\"]) writes for gfx90a, gfx942 or gfx950.";
+
+/// What to do if the emulator cannot execute an instruction.
+const SUPPORTED: &str = "Change the source or the compiler's options so that the code does without it; /reference/emulator/ lists what the emulator executes.";
+
 /// An element of a buffer that differs, with the lane that stored it.
 struct Mismatch {
     difference: Difference,
@@ -87,28 +93,63 @@ fn run_kernel(args: &Args) -> Result<bool, Box<dyn Error>> {
     let mut spec = Spec::read(&args.args)?;
     spec.budget = spec.budget.min(args.budget.unwrap_or(u64::MAX));
     if let Some(reference) = args.check.as_deref().filter(|path| !path.is_file()) {
-        return Err(format!("there is no file {}", reference.display()).into());
+        let shown = reference.display();
+        return Err(format!(
+            "there is no file {shown}; --check takes a Python file with a function `reference`"
+        )
+        .into());
     }
-    let scratch = TemporaryFolder::new()?;
+    if let Some(arch) = args
+        .arch
+        .filter(|arch| hipward_emulator::Arch::named(arch.name()).is_none())
+    {
+        let name = arch.name();
+        return Err(format!(
+            "{name} cannot be executed; pass gfx90a, gfx942 or gfx950 with --arch"
+        )
+        .into());
+    }
+    let scratch = TemporaryFolder::new().map_err(|error| {
+        format!("cannot create a temporary folder: {error}; set TMPDIR to a folder with free space")
+    })?;
     let mut package = Package::new(args, &scratch);
     let code = Code::read(args, &mut package)?;
     if let Some(path) = &args.listing {
-        fs::write(path, &code.listing).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::write(path, &code.listing).map_err(|error| {
+            let shown = path.display();
+            format!("cannot write {shown}: {error}; pass another file with --listing")
+        })?;
     }
-    let at_listing = |error: hipward_emulator::Error| code.explain(&error);
-    let listing = Listing::parse(&code.listing).map_err(at_listing)?;
+    let listing =
+        Listing::parse(&code.listing).map_err(|error| code.explain(None, &error, WHOLE))?;
     if let Some(arch) = args.arch.filter(|arch| arch.name() != listing.arch.name()) {
         let (file, found) = (args.file.display(), listing.arch.name());
-        return Err(format!("{file} is for {found}, not for {}", arch.name()).into());
+        return Err(format!(
+            "{file} is for {found}, not for {}; leave out --arch, or compile the kernel for it",
+            arch.name()
+        )
+        .into());
     }
-    let symbol = spec::symbol(&listing, spec.kernel.as_deref())?;
-    let program = Program::new(&listing, Some(&symbol)).map_err(at_listing)?;
+    if listing.kernels.is_empty() {
+        let error = listing.kernel(None).err();
+        return Err(error
+            .map_or_else(String::new, |error| code.explain(None, &error, WHOLE))
+            .into());
+    }
+    let symbol = spec.symbol(&listing)?;
+    let program = Program::new(&listing, Some(&symbol))
+        .map_err(|error| code.explain(listing.source(error.line), &error, SUPPORTED))?;
 
     let values = spec.values(args.args.parent())?;
+    spec.check(&program, &values)?;
     let (mut memory, launch, addresses) = prepare(&spec, &values)?;
-    let report = emulate(&program, &launch, &mut memory).map_err(at_listing)?;
+    let report = emulate(&program, &launch, &mut memory).map_err(|error| {
+        let advice = format!("Correct the launch in {}.", args.args.display());
+        code.explain(program.source(error.line), &error, &advice)
+    })?;
     let mut comparison = Comparison::default();
     if let (Some(reference), None) = (&args.check, &report.error) {
+        spec::check_comparable(&values)?;
         let after = contents(&memory, &values, &addresses);
         let folder = scratch.path().join("arrays");
         comparison = reference::compare(reference, &spec, &values, &after, &folder, &mut package)?;
@@ -137,7 +178,12 @@ fn prepare(spec: &Spec, values: &[Argument]) -> Result<(Memory, Launch, Vec<Opti
     let mut addresses = Vec::new();
     let mut arguments = Vec::new();
     for value in values {
-        let too_large = || format!("the buffer of argument {} is too large", value.name);
+        let too_large = || {
+            format!(
+                "the buffer of argument {} is too large, or there are too many buffers; make its shape smaller",
+                value.name
+            )
+        };
         let address = match &value.contents {
             spec::Contents::Value(_) => None,
             spec::Contents::Buffer(bytes) => {

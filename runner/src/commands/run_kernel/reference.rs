@@ -6,7 +6,13 @@ use super::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{error::Error, fs, io::Write, path::Path, process::Stdio};
+use std::{
+    error::Error,
+    fs,
+    io::{self, Write},
+    path::Path,
+    process::Stdio,
+};
 
 /// The result of the module `hipward_kernels.emulate.compare`.
 #[derive(Default, Deserialize)]
@@ -46,19 +52,26 @@ pub(super) fn compare(
     folder: &Path,
     package: &mut Package<'_>,
 ) -> Result<Comparison, Box<dyn Error>> {
-    fs::create_dir_all(folder)?;
+    let not_written = |error: io::Error| {
+        let shown = folder.display();
+        format!(
+            "cannot write the arguments of the reference to {shown}: {error}; set TMPDIR to a folder with free space"
+        )
+    };
+    fs::create_dir_all(folder).map_err(not_written)?;
     let mut arguments = Vec::new();
     for (position, (value, after)) in values.iter().zip(after).enumerate() {
         let before = folder.join(format!("{position}.before"));
         match &value.contents {
-            Contents::Value(bytes) | Contents::Buffer(bytes) => fs::write(&before, bytes)?,
+            Contents::Value(bytes) | Contents::Buffer(bytes) => fs::write(&before, bytes),
             Contents::Uninitialized(length) => {
-                fs::File::create(&before)?.set_len(*length)?;
+                fs::File::create(&before).and_then(|file| file.set_len(*length))
             }
         }
+        .map_err(not_written)?;
         let result = folder.join(format!("{position}.after"));
         if let Some(after) = after {
-            fs::write(&result, after)?;
+            fs::write(&result, after).map_err(not_written)?;
         }
         arguments.push(json!({
             "name": value.name,
@@ -88,8 +101,13 @@ pub(super) fn compare(
     }
     let output = child.wait_with_output()?;
     let shown = reference.display();
-    let answer: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("{shown}: the comparison ended with {}", output.status))?;
+    let answer: Value = serde_json::from_slice(&output.stdout).map_err(|_| {
+        let program = command.get_program().to_string_lossy();
+        format!(
+            "{shown}: the comparison ended with {}; {program} needs NumPy, and the reference must return",
+            output.status
+        )
+    })?;
     if let Some(error) = answer["error"].as_str() {
         return Err(format!("{shown}: {error}").into());
     }

@@ -1,7 +1,9 @@
 //! The result of `hipward run`, as text and as JSON.
 
 use super::{Mismatch, code::Code};
-use hipward_emulator::{FindingKind, Launch, Program, Report, SourceLine, report_to_json};
+use hipward_emulator::{
+    FindingKind, Launch, Program, Report, SourceLine, lane_ranges, report_to_json,
+};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -50,15 +52,21 @@ impl Outcome<'_> {
                 "  = wavefront {} of workgroup {:?}, lanes {}{times}\n",
                 finding.wavefront,
                 finding.workgroup,
-                ranges(finding.lanes)
+                lane_ranges(finding.lanes)
             );
         }
         for mismatch in self.mismatches {
             self.mismatch(&mut out, mismatch);
         }
         if let Some(error) = &self.report.error {
-            let _ = writeln!(out, "error: {}", self.code.explain(error));
+            let _ = writeln!(out, "error: {}", error.message);
             self.location(&mut out, self.program.source(error.line), error.line);
+            let help = if error.message.contains("did not end") {
+                "a loop may not end, or a wavefront waits for another one; if the kernel needs more, raise `budget`"
+            } else {
+                "correct the kernel at this line"
+            };
+            let _ = writeln!(out, "  = {help}");
             out.push('\n');
         }
         self.summary(&mut out);
@@ -102,7 +110,7 @@ impl Outcome<'_> {
             .flatten()
             .fold(0u64, |lanes, writer| lanes | 1 << (writer.lane % 64));
         if lanes != 0 {
-            let _ = writeln!(out, "  = lanes with a difference: {}", ranges(lanes));
+            let _ = writeln!(out, "  = lanes with a difference: {}", lane_ranges(lanes));
         }
         if lanes != 0 && lanes & 0xffff_ffff == 0 {
             out.push_str(
@@ -247,39 +255,5 @@ impl Outcome<'_> {
             Some((file, line)) => json!(format!("{file}:{line}")),
             None => Value::Null,
         }
-    }
-}
-
-/// The lanes of a mask: `0 to 3, 63`.
-fn ranges(mask: u64) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut lane = 0;
-    while lane < 64 {
-        if mask >> lane & 1 == 0 {
-            lane += 1;
-            continue;
-        }
-        let count = (mask >> lane).trailing_ones();
-        let last = lane + count - 1;
-        parts.push(match count {
-            1 => lane.to_string(),
-            _ => format!("{lane} to {last}"),
-        });
-        lane = last + 1;
-    }
-    parts.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ranges;
-
-    #[test]
-    fn lanes_are_printed_as_ranges() {
-        assert_eq!(ranges(0), "");
-        assert_eq!(ranges(1), "0");
-        assert_eq!(ranges(0x8000_0000_0000_000f), "0 to 3, 63");
-        assert_eq!(ranges(u64::MAX), "0 to 63");
-        assert_eq!(ranges(u64::MAX << 32), "32 to 63");
     }
 }

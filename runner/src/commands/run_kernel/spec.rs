@@ -1,12 +1,19 @@
 //! The description of a launch: grid, workgroup and arguments, from TOML.
 
 use super::data::{self, Dtype, Random};
-use hipward_emulator::Listing;
+use hipward_emulator::{Argument as Parameter, ArgumentKind, Listing, Program};
 use serde::{Deserialize, Deserializer, de};
 use std::{fs, path::Path};
+use toml::Spanned;
 
 /// Bytes of all buffers with contents.
 const MOST_BYTES: u64 = 1 << 30;
+
+/// What to do without a dtype.
+const NO_DTYPE: &str = "dtype is missing; give it one such as \"float32\" or \"int32\"";
+
+/// Bytes of the address of a buffer.
+const ADDRESS: usize = 8;
 
 /// Instructions that a launch executes, if the description has no budget.
 const BUDGET: u64 = 1 << 28;
@@ -33,8 +40,17 @@ pub(super) struct Spec {
     pub(super) rtol: Option<f64>,
     pub(super) atol: Option<f64>,
     #[serde(default)]
-    argument: Vec<Written>,
+    argument: Vec<Spanned<Written>>,
+    /// The file, for messages.
+    #[serde(skip)]
+    file: String,
+    /// The line of each argument.
+    #[serde(skip)]
+    lines: Vec<usize>,
 }
+
+/// What to do if the file is no launch.
+const KEYS: &str = "A launch has `grid`, `block` and an [[argument]] for each parameter of the kernel; /learn/how-to/emulator/ describes them.";
 
 fn budget() -> u64 {
     BUDGET
@@ -110,8 +126,28 @@ impl Spec {
     /// Reads a description.
     pub(super) fn read(path: &Path) -> Result<Spec, String> {
         let shown = path.display();
-        let text = fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
-        toml::from_str(&text).map_err(|error| format!("{shown}: {}", error.to_string().trim_end()))
+        let text = fs::read_to_string(path).map_err(|error| {
+            format!("cannot read {shown}: {error}; --args takes the launch as a TOML file. {KEYS}")
+        })?;
+        Self::parse(&text, &shown.to_string())
+    }
+
+    fn parse(text: &str, file: &str) -> Result<Spec, String> {
+        let mut spec: Spec = toml::from_str(text)
+            .map_err(|error| format!("{file}: {}\n{KEYS}", error.to_string().trim_end()))?;
+        let line_of = |argument: &Spanned<Written>| {
+            let before = text.get(..argument.span().start).unwrap_or_default();
+            1 + before.matches('\n').count()
+        };
+        spec.lines = spec.argument.iter().map(line_of).collect();
+        file.clone_into(&mut spec.file);
+        Ok(spec)
+    }
+
+    /// The place of an argument in the file: `run.toml:10: argument n`.
+    fn place(&self, position: usize, name: &str) -> String {
+        let line = self.lines.get(position).copied().unwrap_or(1);
+        format!("{}:{line}: argument {name}", self.file)
     }
 
     /// The arguments with their contents. Paths of files are relative to `folder`.
@@ -119,16 +155,96 @@ impl Spec {
         let mut left = MOST_BYTES;
         let mut found: Vec<Argument> = Vec::new();
         for (position, written) in self.argument.iter().enumerate() {
+            let written = written.get_ref();
+            let place = self.place(position, &written.name);
             let argument = written
                 .argument(position as u64, folder, &mut left)
-                .map_err(|error| format!("argument {}: {error}", written.name))?;
+                .map_err(|error| format!("{place}: {error}"))?;
             if found.iter().any(|other| other.name == argument.name) {
-                return Err(format!("two arguments have the name {}", argument.name));
+                return Err(format!(
+                    "{place}: another argument has this name; rename one"
+                ));
             }
             found.push(argument);
         }
         Ok(found)
     }
+
+    /// Compares number and sizes of the arguments with those of the kernel.
+    pub(super) fn check(&self, program: &Program, values: &[Argument]) -> Result<(), String> {
+        let kernel = program.kernel();
+        let is_own =
+            |one: &&Parameter| matches!(one.kind, ArgumentKind::Buffer | ArgumentKind::Value);
+        let parameters: Vec<&Parameter> = kernel.arguments.iter().filter(is_own).collect();
+        let shown = |one: &Parameter| match one.kind {
+            ArgumentKind::Buffer => "a buffer".to_owned(),
+            _ => format!("{} bytes", one.size),
+        };
+        let (takes, has) = (parameters.len(), values.len());
+        if takes != has {
+            let all: Vec<String> = parameters.iter().copied().map(shown).collect();
+            let name = &kernel.name;
+            return Err(format!(
+                "{}: {name} takes {takes} argument{}; the launch has {has}. It takes, in this order: {}. Write an \
+                 [[argument]] for each",
+                self.file,
+                if takes == 1 { "" } else { "s" },
+                if all.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    all.join(", ")
+                },
+            ));
+        }
+        for (position, (parameter, value)) in parameters.iter().zip(values).enumerate() {
+            let length = match &value.contents {
+                Contents::Value(bytes) => bytes.len(),
+                _ => ADDRESS,
+            };
+            if length == parameter.size as usize {
+                continue;
+            }
+            let is = match (&value.contents, value.dtype) {
+                (Contents::Value(_), Some(dtype)) => format!("it is a value of {}", dtype.name()),
+                (Contents::Value(_), None) => "they are its `bytes`".to_owned(),
+                _ => "it is the address of a buffer".to_owned(),
+            };
+            let advice = match parameter.kind {
+                ArgumentKind::Buffer => "Give it a `shape`, which makes it a buffer".to_owned(),
+                _ => format!(
+                    "Give it a `value` with a dtype of {} bytes, or `bytes`",
+                    parameter.size
+                ),
+            };
+            return Err(format!(
+                "{}: argument {position} takes {} bytes; the launch has {length}: {is}. {advice}",
+                self.place(position, &value.name),
+                parameter.size,
+            ));
+        }
+        Ok(())
+    }
+
+    /// The symbol of the kernel, by its symbol or its function's name in C++.
+    pub(super) fn symbol(&self, listing: &Listing) -> Result<String, String> {
+        symbol(listing, self.kernel.as_deref())
+            .map_err(|error| format!("{}: {error}. Write one of these as `kernel`", self.file))
+    }
+}
+
+/// Requires buffers that a reference can be given.
+pub(super) fn check_comparable(values: &[Argument]) -> Result<(), String> {
+    let bytes = values
+        .iter()
+        .map(|value| value.contents.length() as u64)
+        .fold(0, u64::saturating_add);
+    if bytes > MOST_BYTES {
+        return Err(format!(
+            "the buffers take {bytes} bytes, and at most {} MiB can be compared; make them smaller, or leave out --check",
+            MOST_BYTES >> 20
+        ));
+    }
+    Ok(())
 }
 
 impl Written {
@@ -147,7 +263,7 @@ impl Written {
         let is_buffer = self.shape.is_some() || self.values.is_some();
         match (&self.value, &self.bytes, is_buffer) {
             (Some(value), None, false) => {
-                let dtype = self.dtype.ok_or("dtype is missing")?;
+                let dtype = self.dtype.ok_or(NO_DTYPE)?;
                 let bytes = dtype.encode(value)?;
                 Ok(argument(Some(dtype), Vec::new(), Contents::Value(bytes)))
             }
@@ -156,7 +272,7 @@ impl Written {
                 Ok(argument(None, Vec::new(), Contents::Value(bytes)))
             }
             (None, None, true) => {
-                let dtype = self.dtype.ok_or("dtype is missing")?;
+                let dtype = self.dtype.ok_or(NO_DTYPE)?;
                 let (shape, contents) = self.buffer(dtype, position, folder, left)?;
                 Ok(argument(Some(dtype), shape, contents))
             }
@@ -185,7 +301,10 @@ impl Written {
         let is_read = !matches!(self.data, Some(Data::Uninitialized));
         let length = length
             .filter(|length| !is_read || *length <= *left)
-            .ok_or_else(|| format!("the buffers take more than {} MiB", MOST_BYTES >> 20))?;
+            .ok_or_else(|| {
+                let most = MOST_BYTES >> 20;
+                format!("the buffers take more than {most} MiB; make the shapes smaller")
+            })?;
         if is_read {
             *left -= length;
         }
@@ -206,7 +325,10 @@ impl Written {
             (None, None, Some(file)) => {
                 let path = folder.unwrap_or(Path::new("")).join(file);
                 let bytes =
-                    fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                    fs::read(&path).map_err(|error| {
+                        let shown = path.display();
+                        format!("cannot read {shown}: {error}; the path is relative to the folder of the launch")
+                    })?;
                 if bytes.len() as u64 != length {
                     let (path, found) = (path.display(), bytes.len());
                     return Err(format!(
@@ -233,7 +355,7 @@ impl Written {
 
 /// A number or a list of up to three: `256`, `[16, 16]`.
 fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u32; 3], D::Error> {
-    let wrong = || de::Error::custom("expected a number or a list of up to three, from 0 to 2³²-1");
+    let wrong = || de::Error::custom("expected a number or a list of up to three, from 1 to 2³²-1");
     let value = toml::Value::deserialize(deserializer)?;
     let numbers = match &value {
         toml::Value::Array(list) => list.clone(),
@@ -245,7 +367,10 @@ fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u32; 3], D::Error
     }
     for (size, number) in sizes.iter_mut().zip(&numbers) {
         let number = number.as_integer().ok_or_else(wrong)?;
-        *size = u32::try_from(number).map_err(|_| wrong())?;
+        *size = u32::try_from(number)
+            .ok()
+            .filter(|size| *size > 0)
+            .ok_or_else(wrong)?;
     }
     Ok(sizes)
 }
@@ -262,8 +387,7 @@ fn hexadecimal(digits: &str) -> Result<Vec<u8>, String> {
         .collect()
 }
 
-/// The symbol of a kernel, by its symbol or its function's name in C++.
-pub(super) fn symbol(listing: &Listing, name: Option<&str>) -> Result<String, String> {
+fn symbol(listing: &Listing, name: Option<&str>) -> Result<String, String> {
     let symbols = || {
         let names: Vec<&str> = listing
             .kernels
@@ -273,10 +397,10 @@ pub(super) fn symbol(listing: &Listing, name: Option<&str>) -> Result<String, St
         names.join(", ")
     };
     let Some(name) = name else {
-        return listing
-            .kernel(None)
-            .map(|kernel| kernel.name.clone())
-            .map_err(|error| error.to_string());
+        return match listing.kernels.as_slice() {
+            [kernel] => Ok(kernel.name.clone()),
+            _ => Err(format!("the code has several kernels: {}", symbols())),
+        };
     };
     // `_Z4rankPKf`: the name's length comes before the name.
     let mangled = format!("{}{name}", name.len());
@@ -302,7 +426,7 @@ pub(super) fn symbol(listing: &Listing, name: Option<&str>) -> Result<String, St
             symbols()
         )),
         several => Err(format!(
-            "several kernels have the name {name}; use a symbol: {}",
+            "several kernels have the name {name}: {}",
             several.join(", ")
         )),
     }
@@ -313,8 +437,7 @@ mod tests {
     use super::*;
 
     fn values(text: &str) -> Result<Vec<Argument>, String> {
-        let spec: Spec = toml::from_str(text).map_err(|error| error.to_string())?;
-        spec.values(None)
+        Spec::parse(text, "run.toml")?.values(None)
     }
 
     #[test]
@@ -322,7 +445,15 @@ mod tests {
         let spec = |grid: &str| toml::from_str::<Spec>(&format!("grid = {grid}\nblock = 64"));
         assert_eq!(spec("7").expect("a number").grid, [7, 1, 1]);
         assert_eq!(spec("[7, 8]").expect("a list").grid, [7, 8, 1]);
-        for wrong in ["4294967296", "-1", "[]", "[1, 2, 3, 4]", "\"7\"", "1.5"] {
+        for wrong in [
+            "4294967296",
+            "0",
+            "-1",
+            "[]",
+            "[1, 2, 3, 4]",
+            "\"7\"",
+            "1.5",
+        ] {
             let error = spec(wrong).expect_err(wrong).to_string();
             assert!(error.contains("line 1"), "{error}");
         }
@@ -364,7 +495,7 @@ mod tests {
                 panic!("{text} is accepted");
             };
             assert!(
-                error.contains("argument a:") && error.contains(expected),
+                error.starts_with("run.toml:3: argument a: ") && error.contains(expected),
                 "{error}"
             );
         }
