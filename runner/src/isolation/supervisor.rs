@@ -361,11 +361,9 @@ impl Monitor<'_> {
         } else if is_limited && now - *self.full_since.get_or_insert(now) >= FULL_FOR {
             return Some(Limit::Memory);
         }
-        if measure
-            && disk_usage::is_over_limit(self.spec, self.unnamed.disk + self.shared_memory.bytes())
-        {
-            return Some(Limit::Disk);
+        if !measure {
+            return None;
         }
-        None
+        disk_usage::exceeded(self.spec, self.unnamed.disk + self.shared_memory.bytes())
     }
 }
