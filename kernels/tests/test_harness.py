@@ -241,6 +241,13 @@ class ModelNew(Model):
     assert job.of("sampled", "model-new") == []
 
 
+UNPRINTABLE = """
+class Unprintable(Exception):
+    def __str__(self):
+        raise self
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "failure", "says", "helps"),
     [
@@ -268,6 +275,10 @@ class ModelNew(Model):
         (snippet("{}"), "contract-missing", "returned nothing, so there is no tensor", "Return a tensor"),
         (snippet("x.numpy()"), "contract-missing", "returned a ndarray, so there is no tensor", "Return a tensor"),
         (snippet(inputs="[torch.randn(4, 16, device='cuda')]"), "contract-missing", "get_inputs raised", "on the CPU"),
+        (snippet("[x] * 1001"), "contract-missing", "returned 1,001 outputs; at most 1,000", "torch.stack"),
+        (snippet(init="raise ValueError('\\udc80')"), "init-error", "raised ValueError: ?", "Run the snippet"),
+        (snippet(top=UNPRINTABLE, init="raise Unprintable"), "init-error", "raised Unprintable", "Run the snippet"),
+        (snippet(init="raise ValueError('x' * 50_000_000)"), "init-error", "raised ValueError: xxx", "Run the snippet"),
     ],
 )
 def test_bad_snippet_fails_with_code_message_and_help(
@@ -292,6 +303,12 @@ def test_fields_of_a_dataclass_are_outputs(tmp_path: Path) -> None:
     assert gate["eager"]["passed"]
     assert [output["name"] for output in gate["eager"]["outputs"]] == ["y"]
     assert not gate["model-new"]["passed"]
+
+
+def test_name_of_an_output_that_utf8_does_not_have_is_replaced(tmp_path: Path) -> None:
+    job = run(snippet("{'\\udc80': x + self.weight}"), directory=tmp_path)
+    assert [output["name"] for output in job.of("precision", "eager")[0]["outputs"]] == ["?"]
+    assert job.lines[-1] == {"type": "finished"}
 
 
 def test_traceback_shows_only_lines_of_the_snippet(tmp_path: Path) -> None:

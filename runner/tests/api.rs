@@ -93,6 +93,7 @@ fn labels_group_jobs_in_lists_and_over_time() {
     };
     let first = submit("<b>First</b>", json!(["main", "llama/7b", "main"]));
     assert_eq!(first.labels, ["main", "llama/7b"]);
+    assert_eq!(server.summary(&first.id).labels, first.labels);
     let second = submit("Second", json!(["main"]));
     let list = |query: &str| -> Vec<String> {
         let request = agent().get(format!("{}/api/v1/jobs{query}", server.url));
@@ -154,6 +155,23 @@ fn labels_group_jobs_in_lists_and_over_time() {
     assert_eq!(badge.headers()["cache-control"], "public, max-age=3600");
     let text = badge.body_mut().read_to_string().expect("text");
     assert!(text.contains("2.00× faster"), "{text}");
+}
+
+/// A page that runs a job again needs them.
+#[test]
+fn job_states_the_device_and_the_requirements_of_its_request() {
+    let server = Server::start(&[]);
+    let request = json!({"code": MEASURES, "device": "cpu", "require": {"vendor": "cpu"}});
+    let (status, body) = server.post(&request);
+    assert_eq!(status, 202, "{body}");
+    let submitted: JobSummary = serde_json::from_str(&body).expect("a summary");
+    for job in [&submitted, &server.summary(&submitted.id)] {
+        assert_eq!(job.requested_device.as_deref(), Some("cpu"));
+        let require = serde_json::to_value(&job.require).expect("JSON");
+        assert_eq!(require, json!({"vendor": "cpu"}));
+    }
+    let other = server.submit(MEASURES);
+    assert_eq!((other.requested_device, other.require), (None, None));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The files in `runner/deploy/`: their options exist, and the tools of each format accept them, as far as this machine has them.
+//! The files in `runner/deploy/`, and those that the how-to shows: their options exist, and the tools of each format accept them, as far
+//! as this machine has them.
 
 #[path = "support/certificate.rs"]
 mod certificate;
@@ -75,13 +76,32 @@ fn options_in_deployment_files_exist() {
     }
 }
 
+/// The first block of code in a language in the how-to for a team's server.
+fn of_the_how_to(language: &str) -> String {
+    let lesson = folder().join("../../content/07-how-to/09-share-gpu-host/lesson.md");
+    let lesson = fs::read_to_string(lesson).expect("readable");
+    let (_, block) = lesson
+        .split_once(&format!("```{language}\n"))
+        .expect("has such a block");
+    let (block, _) = block.split_once("```").expect("ends");
+    block.to_owned()
+}
+
 #[test]
 fn systemd_accepts_the_units() {
     let scratch = tempfile::tempdir().expect("a folder");
     let program = hipward().get_program().to_string_lossy().into_owned();
-    for unit in ["hipward.service", "hipward-worker.service"] {
-        let text = text(&format!("systemd/{unit}"));
+    for (unit, text) in [
+        ("hipward.service", text("systemd/hipward.service")),
+        (
+            "hipward-worker.service",
+            text("systemd/hipward-worker.service"),
+        ),
+        ("hipward-how-to.service", of_the_how_to("ini")),
+    ] {
         assert!(text.contains("ExecStart=/usr/local/bin/hipward "));
+        // Jobs have less isolation without it.
+        assert!(text.contains("\nDelegate=memory pids\n"), "{unit}");
         // Systemd checks that the program exists.
         let text = text.replace("/usr/local/bin/hipward", &program);
         fs::write(scratch.path().join(unit), text).expect("is ours");
@@ -93,21 +113,38 @@ fn systemd_accepts_the_units() {
 
 #[test]
 fn nginx_accepts_the_site() {
-    let scratch = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| scratch.path().join(name).display().to_string();
-    certificate::create(scratch.path(), "hipward.example");
-    let site = text("nginx.conf")
-        .replace("/etc/ssl/hipward.pem", &path("certificate.pem"))
-        .replace("/etc/ssl/private/hipward.key", &path("key.pem"));
-    fs::write(path("site"), site).expect("is ours");
-    let whole = format!(
-        "pid {};\nerror_log stderr;\nevents {{}}\nhttp {{ access_log off; include {}; }}\n",
-        path("pid"),
-        path("site")
-    );
-    fs::write(path("nginx.conf"), whole).expect("is ours");
-    let arguments = ["-t", "-p", &path(""), "-c", &path("nginx.conf")];
-    assert_accepted("nginx.conf", run("nginx", &arguments, scratch.path()));
+    for (name, site) in [
+        ("nginx.conf", text("nginx.conf")),
+        ("the how-to", of_the_how_to("nginx")),
+    ] {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| scratch.path().join(name).display().to_string();
+        certificate::create(scratch.path(), "hipward.example");
+        let site = site
+            .replace("/etc/ssl/hipward.pem", &path("certificate.pem"))
+            .replace("/etc/ssl/private/hipward.key", &path("key.pem"));
+        fs::write(path("site"), site).expect("is ours");
+        // Else nginx creates folders of the system.
+        let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {};\n", path(kind)))
+            .concat();
+        let whole = format!(
+            "pid {};\nerror_log stderr;\nevents {{}}\nhttp {{ access_log off;\n{temporary}include {}; }}\n",
+            path("pid"),
+            path("site")
+        );
+        fs::write(path("nginx.conf"), whole).expect("is ours");
+        let arguments = [
+            "-e",
+            "stderr",
+            "-t",
+            "-p",
+            &path(""),
+            "-c",
+            &path("nginx.conf"),
+        ];
+        assert_accepted(name, run("nginx", &arguments, scratch.path()));
+    }
 }
 
 #[test]

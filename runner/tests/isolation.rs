@@ -173,7 +173,48 @@ fn filling_the_disk_is_stopped() {
     let fill = "import itertools\nfor i in itertools.count():\n  open(f'{i}', 'w').close()\n";
     let (code, message) = server.failure(fill);
     assert_eq!(code, FailureCode::OutputLimit, "{message}");
+    assert!(message.contains("more than 200000 files"), "{message}");
+    // Built from the inside out, because a path of that depth is too long.
+    let deep = "import os, time\nos.mkdir('a')\nfor i in range(3000):\n  os.mkdir('b')\n  os.rename('a', 'b/d')\n  os.rename('b', 'a')\ntime.sleep(600)";
+    let (code, message) = server.failure(deep);
+    assert_eq!(code, FailureCode::OutputLimit, "{message}");
+    assert!(message.contains("cannot be read"), "{message}");
     assert_well(&server);
+}
+
+#[test]
+fn folder_that_a_job_has_closed_is_removed_without_root() {
+    let server = Server::start_without_privileges(&[]);
+    let code = "import os\nos.makedirs('in/ner')\nopen('in/ner/file', 'w').close()\nos.chmod('in', 0)\nos.chmod('.', 0)\nprint('closed')";
+    // The supervisor may stop the job first, because it cannot count the files.
+    assert_eq!(printed(&server.run(code)).trim(), "closed");
+    assert_well(&server);
+}
+
+/// A server without users for its jobs could run none.
+#[test]
+fn users_of_jobs_cannot_be_reserved_by_a_job() {
+    let server = Server::start(STRICT);
+    if without_privileges().is_none() {
+        return;
+    }
+    let code = "
+import os, socket
+def attempt(what, act):
+    try:
+        act()
+        print('ALLOWED', what)
+    except OSError:
+        pass
+folder = '/run/hipward/users'
+attempt('list', lambda: os.listdir(folder))
+for uid in (os.getuid(), 61184, 65519):
+    attempt(uid, lambda: os.open(f'{folder}/{uid}', os.O_RDWR | os.O_CREAT))
+    a, b = socket.socketpair(type=socket.SOCK_DGRAM)
+    attempt('name', lambda: b.bind(f'\\0hipward-uid-{uid}'))
+print('tried')";
+    assert_eq!(attempt(&server, code).trim(), "tried");
+    assert!(Path::new("/run/hipward/users").is_dir());
 }
 
 #[test]

@@ -45,7 +45,7 @@ async function show(section) {
   const removed = new Set(known.filter((_, at) => answers[at] === null));
   store(list.filter((one) => !removed.has(one)));
   const rows = answers.flatMap((job, at) => (job ? [row(job, known[at])] : []));
-  if (rows.length === 0) return;
+  if (!rows.length) return;
   section.querySelector("tbody").replaceChildren(...rows);
   section.querySelector(".scroll").hidden = false;
   section.querySelector("[data-no-jobs]").hidden = true;
@@ -87,7 +87,7 @@ function row(job, { title, runner = base }) {
   return line;
 }
 
-// Submits the code of a job again, with its title and variants.
+// Submits the code of a job again, with the same request.
 export function offerRunAgain(button) {
   button.addEventListener("click", async () => {
     button.disabled = true;
@@ -95,12 +95,10 @@ export function offerRunAgain(button) {
       const api = button.dataset.runAgain;
       const runner = runnerOf(api);
       const options = { headers: authorization(runner) };
-      const [job, code] = await Promise.all([
-        fetch(api, options).then((answer) => answer.json()),
-        fetch(`${api}/code`, options).then((answer) => answer.text()),
-      ]);
-      const { title, variants } = job;
-      location.assign(await submit({ code, ...(title && { title }), ...(variants.length > 0 && { variants }) }, runner));
+      const job = await (await fetch(api, options)).json();
+      const code = await (await fetch(`${api}/code`, options)).text();
+      const { title, variants, labels, requested_device: device, require } = job;
+      location.assign(await submit({ code, title, variants, labels, device, require }, runner));
     } catch (error) {
       button.disabled = false;
       button.after(element("span", { role: "alert", textContent: ` ${error.message}` }));

@@ -9,7 +9,7 @@ use hipward_protocol::{
     Idle, Isolation, IsolationLevel, JobSummary, JobView, LogStream, Measurement, Outcome,
     OutputError, Roofline, Stats, StopReason, Variant, VariantId, Vendor, Verdict,
 };
-use hipward_site::{JobPage, PageData, Route, benchmark_markdown, render_page};
+use hipward_site::{JobComparison, JobPage, PageData, Route, benchmark_markdown, render_page};
 use support::{BLOCKS, folder, site};
 
 const COMPILE: VariantId = VariantId::named("compile");
@@ -49,6 +49,8 @@ fn page(bodies: Vec<EventBody>) -> JobPage {
             created_at: "2026-11-21T16:00:00Z".into(),
             variants: variants().into_iter().map(|variant| variant.id).collect(),
             labels: vec!["main".into()],
+            requested_device: None,
+            require: None,
             code_sha256: "00".repeat(32),
             last_seq: view.last_seq,
             position: None,
@@ -536,4 +538,90 @@ fn the_markdown_keeps_its_table_and_its_fences() {
     // The code holds four backticks, so its fence has five.
     assert!(markdown.contains("\n`````python\n# ````"), "{markdown}");
     assert!(markdown.trim_end().ends_with("\n`````"), "{markdown}");
+}
+
+/// A job in which eager, its control and a variant took these times, with the outcome of the control's comparison with eager.
+fn timed(times: [f64; 3], control: Option<(f64, f64, Outcome)>) -> JobPage {
+    let mut bodies = measured();
+    let template = bodies.iter().find_map(|body| match body {
+        EventBody::VariantDone { stats, .. } => Some(stats.clone()),
+        _ => None,
+    });
+    let template = template.expect("is measured");
+    bodies.retain(|body| !matches!(body, EventBody::VariantDone { .. } | EventBody::Done));
+    for (variant, median) in [VariantId::EAGER, VariantId::CONTROL, COMPILE]
+        .into_iter()
+        .zip(times)
+    {
+        let stats = Stats {
+            median,
+            ci_low: median * 0.99,
+            ci_high: median * 1.01,
+            ..template.clone()
+        };
+        bodies.push(EventBody::VariantDone { variant, stats });
+    }
+    for body in &mut bodies {
+        if let EventBody::Verdict(verdict) = body {
+            verdict.control = control.map(|(ci_low, ci_high, outcome)| Comparison {
+                variant: VariantId::CONTROL,
+                speedup: 1.0,
+                ci_low,
+                ci_high,
+                outcome,
+                reason: None,
+            });
+        }
+    }
+    bodies.push(EventBody::Done);
+    page(bodies)
+}
+
+const AGREES: Option<(f64, f64, Outcome)> = Some((0.99, 1.01, Outcome::Same));
+
+#[test]
+fn a_difference_between_jobs_within_their_noise_is_no_evidence() {
+    let before = timed([2.0, 2.0, 1.0], AGREES);
+    let slower = |now: &JobPage| -> Vec<String> {
+        let comparison = JobComparison::new(&before.view, &now.view);
+        comparison.slower().map(str::to_owned).collect()
+    };
+    assert_eq!(slower(&timed([2.0, 2.0, 1.3], AGREES)), ["torch.compile"]);
+    // The control is eager once more: that it is slower is noise.
+    assert!(slower(&timed([2.0, 3.0, 1.0], AGREES)).is_empty());
+    let noisy = Some((0.7, 1.4, Outcome::Ambiguous));
+    assert!(slower(&timed([2.0, 2.0, 1.3], noisy)).is_empty());
+    assert_eq!(slower(&timed([2.0, 2.0, 1.6], noisy)), ["torch.compile"]);
+    let certain = Some((1.3, 1.4, Outcome::Faster));
+    let uncertain = timed([2.0, 2.0, 100.0], certain);
+    assert!(slower(&uncertain).is_empty());
+    let text = JobComparison::new(&before.view, &uncertain.view).text("base");
+    assert!(text.contains("0.0100× ["), "{text}");
+    assert!(text.contains("eager differs from itself"), "{text}");
+}
+
+#[test]
+fn jobs_side_by_side_show_their_noise_and_can_change_places() {
+    let site = site(folder(BLOCKS), "/x/");
+    let render = |jobs: Vec<JobPage>| {
+        let html = render_page(&site, &Route::Compare, &PageData::Compare(jobs));
+        html.replace("<!>", "")
+    };
+    let jobs = |control| {
+        let mut second = timed([2.0, 2.0, 1.3], control);
+        second.summary.id = "j2".into();
+        vec![timed([2.0, 2.0, 1.0], AGREES), second]
+    };
+    let quiet = render(jobs(AGREES));
+    assert!(
+        quiet.contains("class=\"slower\">0.769× [0.754, 0.785]"),
+        "{quiet}"
+    );
+    assert!(
+        quiet.contains("?job=j2&amp;job=j1\">Make it the first"),
+        "{quiet}"
+    );
+    let noisy = render(jobs(Some((0.7, 1.4, Outcome::Ambiguous))));
+    assert!(noisy.contains("class=\"hint\">0.769×"), "{noisy}");
+    assert!(noisy.contains("eager differs from itself"), "{noisy}");
 }

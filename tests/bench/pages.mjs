@@ -69,12 +69,15 @@ async function startNginx(folder, source) {
   }
   const port = await freePort();
   const config = join(folder, 'nginx.conf');
+  // Else nginx creates folders of the system.
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`);
   writeFileSync(
     config,
     `daemon off; worker_processes auto; pid ${folder}/pid; error_log stderr;
      events {}
      http {
        access_log off;
+       ${temporary.join(' ')}
        server { listen 127.0.0.1:${port}; root ${folder}/root; index index.html; default_type text/html; }
      }`,
   );

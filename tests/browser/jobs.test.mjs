@@ -34,7 +34,7 @@ async function submit(title, width) {
   const answer = await fetch(`${server.url}/api/v1/jobs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ title, code: snippet(width), variants: ['eager'] }),
+    body: JSON.stringify({ title, code: snippet(width), variants: ['eager'], device: 'cpu', labels: [`width-${width}`] }),
   });
   return (await answer.json()).id;
 }
@@ -110,9 +110,14 @@ test('the list shows the jobs of this browser and of the runner, and compares wh
   // The selected job that comes first on the page is the reference.
   assert.match(await eager.innerText(), /\d× \[\d/);
   assert.match(await page.getByRole('region', { name: 'Conditions that differ' }).innerText(), /SHA-256/);
+  const heads = page.locator('table.comparison thead th[scope=col]');
+  assert.match(await heads.nth(1).innerText(), /^A: wide/);
+  await page.getByRole('link', { name: 'Make it the first' }).click();
+  await page.waitForURL(/job=[^&]+&job=/);
+  await heads.nth(1).getByText('narrow').waitFor();
 });
 
-test('a job runs again with the same code', async () => {
+test('a job runs again with the same code, device and labels', async () => {
   await page.goto(`${server.url}/jobs/`);
   await page.getByRole('region', { name: 'This browser' }).getByRole('link', { name: 'narrow' }).click();
   await page.waitForURL(/\/jobs\/(?!compare)[^/]+\/$/);
@@ -121,6 +126,9 @@ test('a job runs again with the same code', async () => {
   await page.waitForURL((url) => url.href !== first);
   assert.match(await page.locator('h1').innerText(), /narrow/);
   assert.match(await page.locator('#snippet + div').innerText(), /torch\.rand\(64, 256\)/);
+  const id = page.url().match(/jobs\/([^/]+)/)[1];
+  const again = await (await fetch(`${server.url}/api/v1/jobs/${id}`)).json();
+  assert.deepEqual([again.labels, again.requested_device, again.variants], [['width-256'], 'cpu', ['eager', 'eager-control']]);
 });
 
 test('a selection of fewer than two jobs leads back to the list', async () => {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.lines import FailureCode
 
 MESSAGE_LIMIT = 400
+TEXT_LIMIT = 10_000
+"""Characters of an exception that are searched for patterns and may be shown."""
 TRACEBACK_FRAMES = 12
 
 _OUT_OF_MEMORY = re.compile(
@@ -111,10 +113,18 @@ def in_words(
 
 def summary(error: BaseException) -> str:
     """Type and first line of an exception: `ValueError: too many values`."""
-    text = str(error).strip()
+    text = text_of(error).strip()
     line = text.splitlines()[0] if text else ""
     name = type(error).__name__
     return shortened(f"{name}: {line}" if line else name)
+
+
+def text_of(error: BaseException) -> str:
+    """The first `TEXT_LIMIT` characters of an exception's text; empty if the text cannot be computed."""
+    try:
+        return str(error)[:TEXT_LIMIT]
+    except BaseException:  # A snippet's `__str__` may raise anything.
+        return ""
 
 
 def shortened(text: str) -> str:
@@ -141,14 +151,14 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether Python, PyTorch or the operating system reports a lack of memory."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
-    return isinstance(error, (RuntimeError, OSError)) and bool(_OUT_OF_MEMORY.search(str(error)))
+    return isinstance(error, (RuntimeError, OSError)) and bool(_OUT_OF_MEMORY.search(text_of(error)))
 
 
 def is_out_of_processes(error: BaseException) -> bool:
     """Whether a thread or a process could not be started."""
     if isinstance(error, OSError) and error.errno == errno.EAGAIN:
         return True
-    return isinstance(error, RuntimeError) and bool(_OUT_OF_PROCESSES.search(str(error)))
+    return isinstance(error, RuntimeError) and bool(_OUT_OF_PROCESSES.search(text_of(error)))
 
 
 def _hint(error: BaseException, device: str) -> str:
@@ -159,7 +169,7 @@ def _hint(error: BaseException, device: str) -> str:
             "or the distribution that contains it. Or put the required code into the snippet: PyTorch, NumPy, "
             "hipward_kernels and, if installed, Triton are available."
         )
-    text = f"{type(error).__name__}: {error}"
+    text = f"{type(error).__name__}: {text_of(error)}"
     for pattern, hint in _HINTS:
         if re.search(pattern, text, re.IGNORECASE):
             return hint.replace("{device}", "CPU" if device == "cpu" else "GPU")

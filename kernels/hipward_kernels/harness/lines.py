@@ -187,7 +187,7 @@ class Lines:
         os.close(fd)
         # Bound now, because a snippet may replace functions of `os` and `json`.
         self._write = os.write
-        self._encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+        self._encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
         self._leave = os._exit
         self._process = os.getpid()
         self._getpid = os.getpid
@@ -202,7 +202,8 @@ class Lines:
             # The snippet forked, and this is the child: it must not run the job a second time.
             self._leave(1)
         line = {"type": kind, **self._mark, **{key: value for key, value in fields.items() if value is not None}}
-        data = memoryview(self._encode(line).encode() + b"\n")
+        # Texts of a snippet may contain lone surrogates, which UTF-8 does not have.
+        data = memoryview(self._encode(line).encode(errors="replace") + b"\n")
         while data:
             data = data[self._write(self._fd, data) :]
 

@@ -51,6 +51,9 @@ all trials together take about `SEEDS` times the smaller of the two."""
 MOST_USED = 1e9
 """The largest reported share of the limit, also where no error is allowed, because JSON has no infinity."""
 
+MAX_OUTPUTS = 1000
+"""Outputs of a call that can be compared. The line with their errors is limited too."""
+
 CACHE_BYTES = 512 * 1024 * 1024
 """Most memory for cached trials. Trials beyond it are computed again for each variant."""
 UNCACHED_SECONDS = 0.5
@@ -172,15 +175,7 @@ class Trials:
         except BaseException as error:
             failure = self._snippet.failure(error, "forward-error", "Model.forward")
             raise JobFailedError(failure) from error
-        if not any(isinstance(value, Tensor) for value in eager.values()):
-            held = sorted({"None" if value is None else f"a {type(value).__name__}" for value in eager.values()})
-            raise JobFailedError(
-                Failure(
-                    "contract-missing",
-                    f"Model.forward returned {' and '.join(held) or 'nothing'}, so there is no tensor to compare.",
-                    "Return a tensor, or tensors in a tuple, list, dictionary or dataclass.",
-                )
-            )
+        _refuse_other_numbers(eager)
         for name, value in eager.items():
             if isinstance(value, Tensor) and not is_finite(value):
                 raise JobFailedError(
@@ -219,6 +214,26 @@ def _refuse_other_forms(outputs: dict[str, Any]) -> None:
                     "Convert it in forward, for example with `to_dense()`.",
                 )
             )
+
+
+def _refuse_other_numbers(outputs: dict[str, Any]) -> None:
+    if len(outputs) > MAX_OUTPUTS:
+        raise JobFailedError(
+            Failure(
+                "contract-missing",
+                f"Model.forward returned {len(outputs):,} outputs; at most {MAX_OUTPUTS:,} can be compared.",
+                "Return one tensor with their values, for example with `torch.stack`.",
+            )
+        )
+    if not any(isinstance(value, Tensor) for value in outputs.values()):
+        held = sorted({"None" if value is None else f"a {type(value).__name__}" for value in outputs.values()})
+        raise JobFailedError(
+            Failure(
+                "contract-missing",
+                f"Model.forward returned {' and '.join(held) or 'nothing'}, so there is no tensor to compare.",
+                "Return a tensor, or tensors in a tuple, list, dictionary or dataclass.",
+            )
+        )
 
 
 def _most_bytes(device: torch.device) -> float:

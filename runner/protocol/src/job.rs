@@ -97,6 +97,12 @@ pub struct JobSummary {
     /// The labels of the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
+    /// The device of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_device: Option<String>,
+    /// The conditions of the request on the host and the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub require: Option<Requirements>,
     /// SHA-256 of the code, hexadecimal.
     pub code_sha256: String,
     /// Sequence number of the newest event.

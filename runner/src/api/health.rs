@@ -30,15 +30,7 @@ pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
     if !Fleet::now(&app, &runner).await?.has_others() {
         check_runner(runner.refusal())?;
     }
-    if let lost @ 1.. = runner.activity.lost_devices() {
-        return Err(ApiError::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "device-lost",
-            "A device is lost",
-            format!("The scheduler of {lost} of the devices has failed; jobs for them wait."),
-            "Restart the server, and report the error in its log.",
-        ));
-    }
+    check_devices(runner.activity.lost_devices())?;
     app.store.with(Store::check).await.map_err(|error| {
         ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -49,4 +41,33 @@ pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
         )
     })?;
     Ok("ready\n")
+}
+
+/// Fails if the schedulers of devices have failed.
+fn check_devices(lost: usize) -> ApiResult<()> {
+    if lost == 0 {
+        return Ok(());
+    }
+    Err(ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "device-lost",
+        "A device is lost",
+        format!("The scheduler of {lost} of the devices has failed; jobs for them wait."),
+        "Restart the server, and report the error in its log.",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_with_a_lost_device_is_not_ready() {
+        assert!(check_devices(0).is_ok());
+        let error = check_devices(1).expect_err("is not ready");
+        assert_eq!(
+            (error.status(), error.code()),
+            (StatusCode::SERVICE_UNAVAILABLE, "device-lost")
+        );
+    }
 }

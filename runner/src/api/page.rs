@@ -70,16 +70,16 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
 
 /// A page that is the same for all clients. It is rendered and compressed once.
 async fn site_page(app: &App, pages: Arc<Pages>, path: String, headers: &HeaderMap) -> Response {
-    let capabilities = if pages.needs_runner(&path) {
-        Some(hosts::capabilities(app).await)
-    } else {
-        None
-    };
     let coding = Coding::best(headers);
     let policy = pages.security_policy();
-    let known = pages
-        .rendered(&path, capabilities.as_ref())
-        .and_then(|page| Some((page.body(coding)?, page)));
+    let with_body = |page: Arc<StoredBody>| Some((page.body(coding)?, page));
+    let mut known = pages.fresh(&path).and_then(with_body);
+    let mut capabilities = None;
+    if known.is_none() && pages.needs_runner(&path) {
+        capabilities = Some(hosts::capabilities(app).await);
+        let current = pages.rendered(&path, capabilities.as_ref());
+        known = current.and_then(with_body);
+    }
     let (body, page) = match known {
         Some(known) => known,
         None => {
@@ -98,9 +98,12 @@ async fn site_page(app: &App, pages: Arc<Pages>, path: String, headers: &HeaderM
         }
     };
     let headers = [
-        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CONTENT_SECURITY_POLICY, policy.as_str()),
-        (header::CACHE_CONTROL, "no-cache"),
+        (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/html; charset=utf-8"),
+        ),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
     stored_response(&page, coding, (headers, body).into_response())
 }
@@ -315,7 +318,7 @@ pub(super) fn not_found(app: &App) -> Response {
 fn page(pages: &Pages, status: StatusCode, html: String) -> Response {
     let headers = [
         (header::CONTENT_SECURITY_POLICY, pages.security_policy()),
-        (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
     (status, headers, Html(html)).into_response()
 }

@@ -1,16 +1,16 @@
 //! How much a worker has written.
 
-use super::sandbox_spec::SandboxSpec;
+use super::{sandbox_spec::SandboxSpec, supervisor_protocol::Limit};
 use std::{fs, io::ErrorKind, os::unix::fs::MetadataExt};
 
 /// More files than any benchmark creates. A folder with more is over the limit.
-const MAX_FILES: usize = 200_000;
+pub(crate) const MAX_FILES: usize = 200_000;
 
-/// Whether the worker is over its disk limit. `elsewhere` is the size of its files outside of the private directory, bytes.
-pub(super) fn is_over_limit(spec: &SandboxSpec, elsewhere: u64) -> bool {
+/// The limit that the worker's files exceed, if any. `elsewhere` is the size of its files outside of the private directory, bytes.
+pub(super) fn exceeded(spec: &SandboxSpec, elsewhere: u64) -> Option<Limit> {
     let mut bytes = elsewhere;
     if bytes > spec.limits.disk_bytes {
-        return true;
+        return Some(Limit::Disk);
     }
     let mut files = 0;
     let mut folders = vec![spec.directory.clone()];
@@ -23,8 +23,8 @@ pub(super) fn is_over_limit(spec: &SandboxSpec, elsewhere: u64) -> bool {
             {
                 continue;
             }
-            // A folder that cannot be read, or whose path is too long, counts as over the limit.
-            Err(_) => return true,
+            // Its permissions were removed, or its path is too long.
+            Err(_) => return Some(Limit::UnreadableFolder),
         };
         for entry in entries {
             // Does not follow links.
@@ -36,10 +36,13 @@ pub(super) fn is_over_limit(spec: &SandboxSpec, elsewhere: u64) -> bool {
             if metadata.is_dir() {
                 folders.push(entry.path());
             }
-            if bytes > spec.limits.disk_bytes || files > MAX_FILES {
-                return true;
+            if bytes > spec.limits.disk_bytes {
+                return Some(Limit::Disk);
+            }
+            if files > MAX_FILES {
+                return Some(Limit::Files);
             }
         }
     }
-    false
+    None
 }

@@ -71,3 +71,60 @@ pub(super) fn rules(spec: &SandboxSpec) -> Result<Option<RulesetCreated>, Rulese
         .add_rules(path_beneath_rules([&spec.directory], everything))?;
     Ok(Some(created))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isolation::{FileRules, Limits};
+    use nix::sys::prctl::set_no_new_privs;
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+    use std::{env::consts::ARCH, path::PathBuf};
+
+    #[test]
+    fn rules_that_the_kernel_does_not_enforce_are_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let spec = SandboxSpec {
+            program: PathBuf::from("/bin/true"),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            directory: folder.path().to_owned(),
+            limits: Limits {
+                memory_bytes: 1 << 30,
+                disk_bytes: 1 << 30,
+                processes: 8,
+                threads: 64,
+            },
+            cgroup: None,
+            identity: None,
+            files: Some(FileRules::default()),
+            landlock_abi: Some(1),
+            bubblewrap: None,
+            seccomp: true,
+            gpu: false,
+        };
+        // A filter applies to the thread that installs it. There, Landlock does not exist.
+        let restricted = std::thread::spawn(move || {
+            let calls = [
+                libc::SYS_landlock_create_ruleset,
+                libc::SYS_landlock_add_rule,
+                libc::SYS_landlock_restrict_self,
+            ];
+            let filter = SeccompFilter::new(
+                calls.map(|call| (call, Vec::new())).into(),
+                SeccompAction::Allow,
+                SeccompAction::Errno(libc::ENOSYS.unsigned_abs()),
+                ARCH.try_into().expect("is supported"),
+            );
+            set_no_new_privs().expect("is allowed");
+            let program: BpfProgram = filter.and_then(TryInto::try_into).expect("is built");
+            apply_filter(&program).expect("is installed");
+            let rules = rules(&spec).expect("are built").expect("are asked for");
+            restrict(&spec, rules)
+        });
+        let error = restricted
+            .join()
+            .expect("ends")
+            .expect_err("nothing is enforced");
+        assert_eq!(error.to_string(), "Landlock enforced no rule");
+    }
+}

@@ -34,6 +34,7 @@ mod unnamed_usage;
 pub(crate) use bubblewrap::Namespaces;
 pub(crate) use cgroups::{CgroupControls, CgroupSpec, Cgroups};
 pub(crate) use cleanup::remove_folder;
+pub(crate) use disk_usage::MAX_FILES;
 pub(crate) use identity::{Identity, ReservedUid};
 pub(crate) use limits::Limits;
 pub(crate) use process_tree::descendants;

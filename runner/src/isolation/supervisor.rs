@@ -394,7 +394,7 @@ impl Monitor<'_> {
             return Ok(Some(Limit::Memory));
         }
         let unnamed = self.unnamed.disk + self.shared_memory.bytes();
-        let is_disk_over = measure_disk && disk_usage::is_over_limit(spec, unnamed);
-        Ok(is_disk_over.then_some(Limit::Disk))
+        let over = measure_disk.then(|| disk_usage::exceeded(spec, unnamed));
+        Ok(over.flatten())
     }
 }

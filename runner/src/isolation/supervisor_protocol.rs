@@ -74,4 +74,8 @@ pub(crate) enum Limit {
     Processes,
     /// Bytes in the private directory.
     Disk,
+    /// Number of files in the private directory.
+    Files,
+    /// A folder in the private directory cannot be read, so its files cannot be counted.
+    UnreadableFolder,
 }

@@ -1,7 +1,7 @@
 //! The messages of failed jobs: what happened, and what to do about it.
 
 use super::{Settings, protocol_state::Violation};
-use crate::isolation::{ExitReason, Limit};
+use crate::isolation::{ExitReason, Limit, MAX_FILES};
 use hipward_protocol::{EventBody, Failure, FailureCode};
 
 fn failed(code: FailureCode, message: impl Into<String>, help: impl Into<String>) -> EventBody {
@@ -38,6 +38,8 @@ pub(super) fn ended_early(exit_reason: ExitReason, settings: &Settings) -> Event
     }
 }
 
+const NO_FILES: &str = "A benchmark needs no files: keep its data in memory.";
+
 fn over_limit(limit: Limit, settings: &Settings) -> EventBody {
     match limit {
         Limit::WallClock => failed(
@@ -73,7 +75,18 @@ fn over_limit(limit: Limit, settings: &Settings) -> EventBody {
                 "It wrote more than {} of files and was stopped.",
                 bytes(Settings::MAX_DISK_BYTES)
             ),
-            "A benchmark needs no files: keep its data in memory.",
+            NO_FILES,
+        ),
+        Limit::Files => failed(
+            FailureCode::OutputLimit,
+            format!("It created more than {MAX_FILES} files and folders and was stopped."),
+            NO_FILES,
+        ),
+        Limit::UnreadableFolder => failed(
+            FailureCode::OutputLimit,
+            "It was stopped, because one of its folders cannot be read: its path is too long, or the code has removed \
+             its permissions.",
+            NO_FILES,
         ),
     }
 }

@@ -1,5 +1,5 @@
 //! One loop per device: warm up a worker, lease the next job, run it, repeat. The next worker
-//! is warmed up after a job and never during one, because that would disturb the timings. A separate task recovers jobs that
+//! is warmed up after a job and never during one, nor during a job on the processor, because that would disturb the timings. A separate task recovers jobs that
 //! are stored as running but run nowhere.
 
 use super::{
@@ -7,7 +7,7 @@ use super::{
     host_facts::machine_name,
     lease_messages::FreeDevice,
     persist::persist,
-    runner::Runner,
+    runner::{Activity, Runner},
     store::{Lease, Store, StoreError},
     work_source::WorkSource,
     worker::{RunOutcome, Task, Worker},
@@ -71,10 +71,15 @@ pub(crate) async fn run_jobs(runner: Arc<Runner>, source: Arc<dyn WorkSource>, s
         };
         loops.spawn(device_loop.serve());
     }
+    join(loops, &runner.activity).await;
+}
+
+/// Waits until the loops of all devices have ended, and records those that have failed.
+async fn join(mut loops: JoinSet<()>, activity: &Activity) {
     while let Some(ended) = loops.join_next().await {
         if let Err(error) = ended {
             tracing::error!("the scheduler of a device has failed: {error}");
-            runner.activity.device_lost();
+            activity.device_lost();
         }
     }
 }
@@ -159,6 +164,10 @@ impl DeviceLoop {
         if self.shutdown.is_requested() {
             return None;
         }
+        let _permit = tokio::select! {
+            permit = self.runner.activity.warm_up_permit() => permit,
+            () = self.shutdown.requested() => return None,
+        };
         let mut worker = match Worker::start(&self.runner, self.slot, &self.device).await {
             Ok(worker) => worker,
             Err(error) => return Some(Err(error)),
@@ -319,4 +328,19 @@ fn load_warning(percent: u32) -> EventBody {
             "Another program used this GPU ({percent} % busy) before the job started, so the times may be too long."
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn loop_that_panics_is_a_lost_device() {
+        let activity = Activity::default();
+        let mut loops = JoinSet::new();
+        loops.spawn(async { panic!("a defect of the loop") });
+        loops.spawn(async {});
+        join(loops, &activity).await;
+        assert_eq!(activity.lost_devices(), 1);
+    }
 }

@@ -6,6 +6,7 @@ use crate::{
     exercise::Exercises,
     jobs::Pending,
 };
+use axum::http::HeaderValue;
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, Fleet, JobSummary, JobView};
 use hipward_site::{
@@ -21,6 +22,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::{Duration, Instant},
 };
 
 #[derive(RustEmbed)]
@@ -82,6 +84,7 @@ pub(crate) struct Pages {
     search_files: OnceLock<SearchFiles>,
     /// The pages that were rendered, by their canonical path.
     rendered: Mutex<HashMap<String, Rendered>>,
+    security_policy: HeaderValue,
 }
 
 /// A rendered page, which is rendered again when the runner's capabilities change.
@@ -89,7 +92,12 @@ pub(crate) struct Pages {
 struct Rendered {
     capabilities: Option<Capabilities>,
     page: Arc<StoredBody>,
+    /// When the capabilities were those of the runner.
+    checked: Instant,
 }
+
+/// Time for which a page is sent without another look at the runner's capabilities, which takes longer than sending it.
+const CAPABILITIES_AGE: Duration = Duration::from_millis(250);
 
 /// What the browser loads for a search.
 #[derive(Debug)]
@@ -176,7 +184,11 @@ impl Pages {
         if let Some(team) = &team_rules {
             site = site.with_team_rules(team.rules.clone());
         }
+        // Addresses of runners have ASCII characters only, so the policy is a valid header.
+        let security_policy = HeaderValue::try_from(site.security_policy())
+            .unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"));
         Ok(Pages {
+            security_policy,
             site,
             team_rules,
             exercises,
@@ -187,8 +199,8 @@ impl Pages {
     }
 
     /// The `Content-Security-Policy` that pages are served with.
-    pub(crate) fn security_policy(&self) -> String {
-        self.site.security_policy()
+    pub(crate) fn security_policy(&self) -> HeaderValue {
+        self.security_policy.clone()
     }
 
     /// The exercises that are judged by running.
@@ -297,15 +309,28 @@ impl Pages {
         }
     }
 
+    /// The page at a canonical path, if it was rendered before and shows the current capabilities of the runner,
+    /// or those of a moment ago.
+    pub(crate) fn fresh(&self, path: &str) -> Option<Arc<StoredBody>> {
+        let rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = rendered.get(path)?;
+        let is_fresh = found.capabilities.is_none() || found.checked.elapsed() < CAPABILITIES_AGE;
+        is_fresh.then(|| found.page.clone())
+    }
+
     /// The page at a canonical path, if it was rendered with these capabilities before.
     pub(crate) fn rendered(
         &self,
         path: &str,
         capabilities: Option<&Capabilities>,
     ) -> Option<Arc<StoredBody>> {
-        let rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = rendered.get(path)?;
-        (found.capabilities.as_ref() == capabilities).then(|| found.page.clone())
+        let mut rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = rendered.get_mut(path)?;
+        if found.capabilities.as_ref() != capabilities {
+            return None;
+        }
+        found.checked = Instant::now();
+        Some(found.page.clone())
     }
 
     /// Renders the page at a canonical path, which blocks for some milliseconds, and stores it for [`Pages::rendered`].
@@ -323,6 +348,7 @@ impl Pages {
         let rendered = Rendered {
             capabilities,
             page: page.clone(),
+            checked: Instant::now(),
         };
         let mut known = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(path.to_owned(), rendered);

@@ -1,8 +1,8 @@
 //! Results of two or more jobs side by side: how the times of a variant differ, and which conditions do.
 
 use super::conditions::conditions;
-use crate::format::{fixed, number};
-use hipward_protocol::{JobView, Stats, VariantId};
+use crate::format::number;
+use hipward_protocol::{JobView, Outcome, Stats, VariantId};
 use std::fmt::Write as _;
 
 /// Conditions whose difference forbids a conclusion about the code.
@@ -16,11 +16,15 @@ pub struct JobComparison {
     differing: Vec<[String; 3]>,
     /// Whether device and PyTorch are the same.
     pub is_same_host: bool,
+    /// The factor up to which a ratio is no evidence.
+    noise: f64,
 }
 
 /// A variant that both jobs measured.
 #[derive(Clone, Debug)]
 struct Row {
+    /// Whether it is eager timed again, which shows the noise and is no variant of its own.
+    is_control: bool,
     label: String,
     before: String,
     now: String,
@@ -37,6 +41,7 @@ impl JobComparison {
             .filter_map(|(id, label)| {
                 let (earlier, later) = (stats(before, &id)?, stats(now, &id)?);
                 Some(Row {
+                    is_control: id == VariantId::CONTROL,
                     label,
                     before: time(earlier),
                     now: time(later),
@@ -48,6 +53,7 @@ impl JobComparison {
         JobComparison {
             rows,
             is_same_host: !has_decisive(&differing),
+            noise: noise(&views),
             differing: differing
                 .into_iter()
                 .filter_map(|(name, values)| {
@@ -60,7 +66,8 @@ impl JobComparison {
 
     /// The variants that are slower than before, beyond the intervals of both results.
     pub fn slower(&self) -> impl Iterator<Item = &str> {
-        let is_slower = |row: &&Row| word(row.ratio) == "slower";
+        let is_slower =
+            |row: &&Row| !row.is_control && evidence(row.ratio, self.noise) == Evidence::Slower;
         self.rows
             .iter()
             .filter(is_slower)
@@ -91,7 +98,7 @@ impl JobComparison {
                 row.before,
                 row.now,
                 ratio_text(row.ratio),
-                word(row.ratio)
+                word(row.ratio, self.noise)
             );
         }
         for [name, before, now] in &self.differing {
@@ -99,6 +106,9 @@ impl JobComparison {
         }
         if !self.is_same_host {
             let _ = writeln!(out, "  {OTHER_HOST}");
+        }
+        if self.noise > 1.0 {
+            let _ = writeln!(out, "  {NOISY}");
         }
         out
     }
@@ -109,6 +119,9 @@ impl JobComparison {
         if !self.is_same_host {
             let _ = writeln!(out, "> {OTHER_HOST}\n");
         }
+        if self.noise > 1.0 {
+            let _ = writeln!(out, "> {NOISY}\n");
+        }
         out.push_str("| Variant | Before, ms (95 %) | Now, ms (95 %) | Times as fast | |\n|---|---:|---:|---:|---|\n");
         for row in &self.rows {
             let _ = writeln!(
@@ -118,7 +131,7 @@ impl JobComparison {
                 row.before,
                 row.now,
                 ratio_text(row.ratio),
-                word(row.ratio)
+                word(row.ratio, self.noise)
             );
         }
         if !self.differing.is_empty() {
@@ -133,6 +146,9 @@ impl JobComparison {
 
 /// The caution for jobs with different devices or versions of PyTorch.
 pub(crate) const OTHER_HOST: &str = "The jobs ran on different devices or versions of PyTorch. A ratio between them is not only the effect of the code.";
+
+/// The caution for jobs whose control differs from eager.
+pub(crate) const NOISY: &str = "In at least one of the jobs the host was busy, or eager differs from itself. Only a larger difference is conclusive.";
 
 /// A cell of a Markdown table.
 fn cell(text: &str) -> String {
@@ -149,24 +165,55 @@ pub(crate) fn time(stats: &Stats) -> String {
     )
 }
 
-fn ratio_text([ratio, low, high]: [f64; 3]) -> String {
-    format!(
-        "{}× [{}, {}]",
-        fixed(ratio, 2),
-        fixed(low, 2),
-        fixed(high, 2)
-    )
+/// A ratio with the ends of its interval.
+pub(crate) fn ratio_text([ratio, low, high]: [f64; 3]) -> String {
+    let [ratio, low, high] = [ratio, low, high].map(number);
+    format!("{ratio}× [{low}, {high}]")
 }
 
-/// The conclusion from a ratio and the ends of its interval.
-fn word([_, low, high]: [f64; 3]) -> &'static str {
-    if low > 1.0 {
-        "faster"
-    } else if high < 1.0 {
-        "slower"
+/// What a ratio shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    Faster,
+    Slower,
+    None,
+}
+
+/// What a ratio with the ends of its interval shows, if a factor of up to `noise` is no evidence.
+pub(crate) fn evidence([_, low, high]: [f64; 3], noise: f64) -> Evidence {
+    if low > noise {
+        Evidence::Faster
+    } else if high < noise.recip() {
+        Evidence::Slower
     } else {
-        "cannot be told apart"
+        Evidence::None
     }
+}
+
+fn word(ratio: [f64; 3], noise: f64) -> &'static str {
+    match evidence(ratio, noise) {
+        Evidence::Faster => "faster",
+        Evidence::Slower => "slower",
+        Evidence::None => "cannot be told apart",
+    }
+}
+
+/// The factor up to which a ratio between these jobs is no evidence: 1 if eager agrees with its control in all of them, and
+/// infinity if a job's control has no conclusive time.
+pub(crate) fn noise(views: &[&JobView]) -> f64 {
+    let controls = views
+        .iter()
+        .filter_map(|view| view.verdict.as_ref()?.control.as_ref())
+        .filter(|control| control.outcome != Outcome::Same);
+    controls
+        .map(|control| {
+            let is_certain = control.ci_low > 1.0 || control.ci_high < 1.0;
+            match is_certain || control.reason.is_some() {
+                true => f64::INFINITY,
+                false => control.ci_high.max(control.ci_low.recip()).max(1.0),
+            }
+        })
+        .product()
 }
 
 /// Every variant that one of the jobs measured with its label, in the order of the ladder of the first job that has it.

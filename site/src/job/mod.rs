@@ -26,7 +26,10 @@ pub use markdown::benchmark_markdown;
 pub use text::{benchmark_line, benchmark_sentence, benchmark_table, benchmark_text};
 #[cfg(feature = "ssr")]
 pub(crate) use {
-    comparison::{OTHER_HOST, differing, has_decisive, measured_variants, ratio, stats, time},
+    comparison::{
+        Evidence, NOISY, OTHER_HOST, differing, evidence, has_decisive, measured_variants, noise,
+        ratio, ratio_text, stats, time,
+    },
     conditions::level as isolation_level,
     status::state_word,
     view::JobResult,

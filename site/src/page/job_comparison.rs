@@ -3,9 +3,9 @@
 use super::JobPage;
 use super::frame::Page;
 use super::job::minute;
-use crate::format::{fixed, number};
 use crate::job::{
-    OTHER_HOST, differing, has_decisive, measured_variants, ratio, state_word, stats,
+    Evidence, NOISY, OTHER_HOST, differing, evidence, has_decisive, measured_variants, noise,
+    ratio, ratio_text, state_word, stats, time,
 };
 use crate::{Route, Site};
 use hipward_protocol::{JobView, Stats, VariantId};
@@ -45,18 +45,21 @@ fn comparison(site: &Site, jobs: &[JobPage], first: &JobPage, others: &[JobPage]
             </p>
         }
     });
+    let noise = noise(&views);
+    let noisy = (noise > 1.0).then(|| view! { <p class="admonition warning">{NOISY}</p> });
     let heads: Vec<AnyView> = jobs
         .iter()
         .enumerate()
-        .map(|(at, job)| head(site, at, job))
+        .map(|(at, job)| head(site, at, job, jobs))
         .collect();
     let rows: Vec<AnyView> = measured_variants(&views)
         .iter()
-        .map(|variant| variant_row(variant, first, others))
+        .map(|variant| variant_row(variant, first, others, noise))
         .collect();
     view! {
         <h1>"Compare jobs"</h1>
         {warning}
+        {noisy}
         <div class="scroll">
             <table class="comparison">
                 <thead><tr><th scope="col">"Variant"</th>{heads}</tr></thead>
@@ -71,7 +74,7 @@ fn comparison(site: &Site, jobs: &[JobPage], first: &JobPage, others: &[JobPage]
     .into_any()
 }
 
-fn head(site: &Site, at: usize, job: &JobPage) -> AnyView {
+fn head(site: &Site, at: usize, job: &JobPage, jobs: &[JobPage]) -> AnyView {
     let summary = &job.summary;
     let title = summary
         .title
@@ -83,9 +86,21 @@ fn head(site: &Site, at: usize, job: &JobPage) -> AnyView {
             {letter}": "<a href=site.href(&Route::Job(summary.id.clone()))>{title}</a>
             <br />
             <span class="hint">{minute(&summary.created_at)}", "{state_word(job.view.state)}</span>
+            {(at > 0).then(|| view! { <br /><a href=with_first(site, at, jobs)>"Make it the first"</a> })}
         </th>
     }
     .into_any()
+}
+
+/// The address of this page with another job as the first, which the others are compared with.
+fn with_first(site: &Site, first: usize, jobs: &[JobPage]) -> String {
+    let others = (0..jobs.len()).filter(|&at| at != first);
+    let ids: Vec<String> = [first]
+        .into_iter()
+        .chain(others)
+        .filter_map(|at| Some(format!("job={}", jobs.get(at)?.summary.id)))
+        .collect();
+    format!("{}?{}", site.href(&Route::Compare), ids.join("&"))
 }
 
 /// `A`, `B`, …
@@ -93,47 +108,40 @@ fn letter(at: usize) -> char {
     u8::try_from(at).map_or('?', |at| char::from(b'A' + at))
 }
 
-fn variant_row((id, label): &(VariantId, String), first: &JobPage, others: &[JobPage]) -> AnyView {
+fn variant_row(
+    (id, label): &(VariantId, String),
+    first: &JobPage,
+    others: &[JobPage],
+    noise: f64,
+) -> AnyView {
     let reference = stats(&first.view, id);
     let cells: Vec<AnyView> = others
         .iter()
-        .map(|job| cell(stats(&job.view, id), reference))
+        .map(|job| cell(stats(&job.view, id), reference, noise))
         .collect();
     view! {
         <tr>
             <th scope="row">{label.clone()}</th>
-            {cell(reference, None)}
+            {cell(reference, None, noise)}
             {cells}
         </tr>
     }
     .into_any()
 }
 
-fn cell(stats: Option<&Stats>, reference: Option<&Stats>) -> AnyView {
+fn cell(stats: Option<&Stats>, reference: Option<&Stats>, noise: f64) -> AnyView {
     let Some(stats) = stats else {
         return view! { <td class="hint">"not measured"</td> }.into_any();
     };
-    let time = format!(
-        "{} [{}, {}]",
-        number(stats.median),
-        number(stats.ci_low),
-        number(stats.ci_high)
-    );
+    let time = time(stats);
     let ratio = reference.map(|reference| {
-        let [ratio, low, high] = ratio(reference, stats);
-        let text = format!(
-            "{}× [{}, {}]",
-            fixed(ratio, 2),
-            fixed(low, 2),
-            fixed(high, 2)
-        );
-        let class = if low > 1.0 {
-            "faster"
-        } else if high < 1.0 {
-            "slower"
-        } else {
-            "hint"
+        let ratio = ratio(reference, stats);
+        let class = match evidence(ratio, noise) {
+            Evidence::Faster => "faster",
+            Evidence::Slower => "slower",
+            Evidence::None => "hint",
         };
+        let text = ratio_text(ratio);
         view! { <br /><strong class=class>{text}</strong> }
     });
     view! { <td class="number">{time}{ratio}</td> }.into_any()

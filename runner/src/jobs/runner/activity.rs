@@ -17,7 +17,7 @@ pub(crate) struct Activity {
     running: Mutex<HashMap<String, Running>>,
     lost_devices: AtomicUsize,
     /// Locked by each job: shared by a job on a GPU, exclusively by one on the processor, which would disturb the times of all
-    /// others. Fair, so that neither kind waits for ever.
+    /// others. Shared by a worker that is warmed up too, which uses the processor. Fair, so that neither kind waits for ever.
     timing: Arc<RwLock<()>>,
 }
 
@@ -81,6 +81,13 @@ impl Activity {
             Vendor::Amd | Vendor::Nvidia => TimingPermit::Shared {
                 _guard: timing.read_owned().await,
             },
+        }
+    }
+
+    /// Waits until no job on the processor is timed, which a worker that imports PyTorch would disturb.
+    pub(in crate::jobs) async fn warm_up_permit(&self) -> TimingPermit {
+        TimingPermit::Shared {
+            _guard: self.timing.clone().read_owned().await,
         }
     }
 
@@ -151,5 +158,22 @@ mod tests {
         assert!(waiting.await.is_err());
         drop(on_cpu);
         activity.timing_permit(&first).await;
+    }
+
+    #[tokio::test]
+    async fn workers_are_warmed_up_beside_jobs_on_gpus_and_not_beside_one_on_the_processor() {
+        let activity = Activity::default();
+        let cpu = device("cpu", Vendor::Cpu);
+        let on_gpu = activity.timing_permit(&device("cuda:0", Vendor::Amd)).await;
+        let warm_up = activity.warm_up_permit().await;
+        drop(on_gpu);
+        let waiting = timeout(Duration::from_millis(20), activity.timing_permit(&cpu));
+        assert!(waiting.await.is_err());
+        drop(warm_up);
+        let on_cpu = activity.timing_permit(&cpu).await;
+        let waiting = timeout(Duration::from_millis(20), activity.warm_up_permit());
+        assert!(waiting.await.is_err());
+        drop(on_cpu);
+        activity.warm_up_permit().await;
     }
 }

@@ -7,12 +7,13 @@ mod refusal;
 mod sandboxes;
 mod settings;
 
+pub(super) use activity::Activity;
 pub(crate) use settings::Settings;
 
 pub(crate) use refusal::Refusal;
 pub(super) use sandboxes::Prepared;
 
-use self::{activity::Activity, python::Python, sandboxes::Sandboxes};
+use self::{python::Python, sandboxes::Sandboxes};
 use super::{
     PrivateDirectory, host_facts::HostFacts, lease_messages::HostReport, request_workers,
     worker::Worker,

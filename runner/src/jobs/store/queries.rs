@@ -71,10 +71,7 @@ impl Store {
         })?;
         found
             .map(|row| {
-                let require: Option<String> = row.get(0)?;
-                let require = require
-                    .map(|json| serde_json::from_str(&json))
-                    .transpose()?;
+                let require = requirements(&row, 0)?;
                 Ok((require.unwrap_or_default(), row.get(1)?))
             })
             .transpose()
@@ -144,7 +141,8 @@ pub(super) fn summary_at(
 ) -> Result<Option<JobSummary>> {
     let found = tx.first(
         "select id, title, attempt, created_at, code_sha256, last_seq, state, variants,
-            case state when 'failed' then (select body from events where job = id and seq = last_seq) end, labels
+            case state when 'failed' then (select body from events where job = id and seq = last_seq) end, labels,
+            device, require
          from jobs where id = ?1",
         values![id],
     )?;
@@ -160,6 +158,8 @@ pub(super) fn summary_at(
         created_at: row.get(3)?,
         variants: serde_json::from_str(&row.get::<String>(7)?)?,
         labels: labels(&row, 9)?,
+        requested_device: row.get(10)?,
+        require: requirements(&row, 11)?,
         code_sha256: row.get(4)?,
         last_seq: row.get(5)?,
         position: match state {
@@ -171,6 +171,14 @@ pub(super) fn summary_at(
         },
         failure: failure(&row)?,
     }))
+}
+
+/// The requirements of a job, in a column.
+fn requirements(row: &Row, column: usize) -> Result<Option<Requirements>> {
+    let require: Option<String> = row.get(column)?;
+    Ok(require
+        .map(|json| serde_json::from_str(&json))
+        .transpose()?)
 }
 
 /// The labels of a job, in a column.

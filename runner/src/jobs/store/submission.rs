@@ -150,6 +150,8 @@ fn insert(tx: &dyn Sql, log: &mut Log, job: &NewJob, state: JobState) -> Result<
         created_at,
         variants: job.variants.clone(),
         labels: job.labels.clone(),
+        requested_device: job.device.clone(),
+        require: (!job.require.is_empty()).then(|| job.require.clone()),
         code_sha256: job.code_sha256.clone(),
         last_seq: FIRST,
         position,
