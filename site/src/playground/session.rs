@@ -24,7 +24,8 @@ use wasm_bindgen::JsValue;
 
 /// Maximum size of a text, bytes. The same as in site/js/files.js.
 const TEXT_LIMIT: usize = 2 << 20;
-/// Milliseconds without an edit before the text is stored, and before it is analyzed if that takes longer than [`FAST`].
+/// Milliseconds between two times at which the text is stored, and without an edit before it is analyzed if that takes longer
+/// than [`FAST`].
 const DEBOUNCE: u32 = 200;
 /// Milliseconds of an analysis that does not delay typing: the next edit is analyzed at once.
 const FAST: f64 = 50.0;
@@ -51,6 +52,8 @@ pub(super) struct Session {
     pastes: StoredValue<bool>,
     /// Milliseconds from the newest request for an analysis to its answer.
     duration: StoredValue<f64>,
+    /// When the text was stored, milliseconds.
+    stored: StoredValue<f64>,
 }
 
 /// The request that judges a text by the conditions of an exercise.
@@ -92,6 +95,7 @@ impl Session {
             before_fix: StoredValue::new(String::new()),
             pastes: StoredValue::new(false),
             duration: StoredValue::new(f64::INFINITY),
+            stored: StoredValue::new(0.0),
         }
     }
 
@@ -308,6 +312,7 @@ impl Session {
                     storage::store(TEXT_KEY, &document.text);
                 }
                 location::set_state_text(&document.text);
+                self.stored.set_value(Date::now());
             }
         });
     }
@@ -406,7 +411,6 @@ impl Session {
         if !self.is_current(generation) {
             return;
         }
-        self.after(DEBOUNCE, generation, move || self.store_text());
         let report = answer.and_then(|answer| {
             let report = analyzer::parse::<Report>(answer.clone())?;
             self.editor.set_report(answer);
@@ -416,9 +420,24 @@ impl Session {
             .state
             .document
             .with_untracked(|document| document.before.clone());
-        match report {
-            Ok(report) => self.show_report(report, &source, before != source.source),
-            Err(sentence) => return self.state.fail(sentence),
+        let is_shown = match report {
+            Ok(report) => {
+                self.show_report(report, &source, before != source.source);
+                true
+            }
+            Err(sentence) => {
+                self.state.fail(sentence);
+                false
+            }
+        };
+        // Browsers limit how often an entry of the history is replaced.
+        if Date::now() - self.stored.get_value() > f64::from(DEBOUNCE) {
+            self.store_text();
+        } else {
+            self.after(DEBOUNCE, generation, move || self.store_text());
+        }
+        if !is_shown {
+            return;
         }
         self.judge(&source, generation).await;
         let mut diff = Vec::new();
