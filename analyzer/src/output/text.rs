@@ -86,9 +86,10 @@ fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding,
     let _ = writeln!(out, "{:width$} {bar}", "");
     for number in start.line..=last {
         let text = lines.text(number);
-        let from = match number {
-            number if number == start.line => start.column as usize - 1,
-            _ => 0,
+        let from = if number == start.line {
+            start.column as usize - 1
+        } else {
+            0
         };
         let is_long = text.chars().nth(MAX_COLUMNS).is_some();
         let hidden = if is_long {
@@ -108,9 +109,10 @@ fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding,
             "{} {bar} {before}{line}{after}",
             colour.paint("34", &format!("{number:width$}"))
         );
-        let to = match number {
-            number if number == end.line => (end.column as usize - 1).saturating_sub(hidden),
-            _ => usize::MAX,
+        let to = if number == end.line {
+            (end.column as usize - 1).saturating_sub(hidden)
+        } else {
+            usize::MAX
         };
         let blank = line.chars().take_while(|c| c.is_whitespace()).count();
         let from = (from - hidden).max(blank);
