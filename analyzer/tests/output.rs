@@ -291,6 +291,41 @@ fn github_output_has_one_command_per_finding() {
 }
 
 #[test]
+fn text_output_quotes_a_part_of_a_long_line() {
+    let rest = "y = f(x); ".repeat(20_000);
+    let source = format!("x = 1; é = 2; {rest}import pynvml; {rest}\nimport pynvml\n");
+    let report = analyze(&source, &Options::default());
+    assert_eq!(report.findings.len(), 2);
+    let file = FileReport {
+        path: "a.py",
+        source: &source,
+        report: &report,
+    };
+    let text = text(&[file], Colour::Plain);
+    assert!(text.len() < 2_000, "{} bytes", text.len());
+    let lines: Vec<&str> = text.lines().collect();
+    let quoted = lines[3];
+    assert!(
+        quoted.starts_with("1 | …") && quoted.ends_with('…'),
+        "{quoted}"
+    );
+    assert_eq!(quoted.chars().count(), 4 + 240 + 2);
+    let marks = lines[4]
+        .chars()
+        .position(|mark| mark == '^')
+        .expect("marks");
+    let marked: String = quoted.chars().skip(marks).take(6).collect();
+    assert_eq!(
+        (marked.as_str(), lines[4].trim_end().matches('^').count()),
+        ("pynvml", 6)
+    );
+    assert!(
+        text.contains("2 | import pynvml\n  |        ^^^^^^\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn markdown_table_escapes_any_text() {
     let mut report = report(SOURCE);
     report.findings[0].message = "a | b\nc_d `e_f`".to_owned();

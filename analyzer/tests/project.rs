@@ -99,6 +99,7 @@ fn summary_is_printed_as_text_and_as_markdown() {
     let text = summary_text(&summary);
     for line in [
         "Build files       1 error, 2 warnings",
+        "Breaks: 2 errors, 2 warnings. Performance advice: 0. Information: 1.",
         "For a person: 5. Done by PyTorch's hipify: 0. Done by the ROCm wheel: 0.",
         "  docker/Dockerfile: 1 finding, not counted; docker/Dockerfile.rocm is its port",
         "  By hand: wrong or slow on the target: 2 × 10–45 min = 13–57 min",
@@ -119,6 +120,18 @@ fn summary_is_printed_as_text_and_as_markdown() {
         (summary_text(&nothing), summary_markdown(&nothing)),
         <_>::default()
     );
+}
+
+#[test]
+fn advice_is_counted_apart_from_what_breaks() {
+    let source = "import pynvml\nimport torch\nfrom torch.utils.data import DataLoader\n\nloader = DataLoader(data, batch_size=8)\nfor batch in loader:\n    loss = model(batch.cuda())\n    loss.backward()\n    optimizer.step()\n    print(loss.item())\n";
+    let mut survey = Survey::default();
+    survey.add("train.py", &analyze(source, &Options::default()));
+    let summary = survey.finish();
+    let line = "Breaks: 1 error, 0 warnings. Performance advice: 2. Information: 0.";
+    for text in [summary_text(&summary), summary_markdown(&summary)] {
+        assert!(text.lines().any(|found| found == line), "{text}");
+    }
 }
 
 #[test]

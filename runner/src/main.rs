@@ -20,6 +20,7 @@ mod rule_pages;
 mod secret_file;
 mod server;
 mod shutdown;
+mod source_file;
 mod statistics;
 mod text_encoding;
 mod web;

@@ -138,15 +138,66 @@ fn add_ignores_writes_comments_with_the_reason() {
 
 #[cfg(unix)]
 #[test]
-fn circular_and_broken_links_are_ignored() {
+fn entries_that_cannot_be_read_are_noted_and_skipped() {
     use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
 
-    let folder = folder(&[("a.py", NVML)]);
-    symlink(".", folder.path().join("round")).expect("a link");
-    symlink("nowhere.py", folder.path().join("broken.py")).expect("a link");
+    let folder = folder(&[
+        ("a.py", NVML),
+        ("kernels/b.cu", "int n = cudaFree(0);\n"),
+        ("requirements.txt", "-r pipe.txt\n"),
+    ]);
+    let path = |name: &str| folder.path().join(name);
+    for (target, link) in [
+        (".", "kernels/round"),
+        ("..", "kernels/up"),
+        ("kernels", "beside"),
+        ("a.py", "same.py"),
+        ("nowhere.py", "broken.py"),
+        ("self.py", "self.py"),
+        // Devices that are read as sources would never end.
+        ("/dev/zero", "zero.py"),
+        ("/dev/zero", "notes.zero"),
+    ] {
+        symlink(target, path(link)).expect("a link");
+    }
+    let _socket = UnixListener::bind(path("socket.py")).expect("a socket");
+    // A pipe that nobody writes to blocks its reader, also where the project context of `b.cu` looks for build files.
+    for name in ["pipe.txt", "setup.py", "kernels/CMakeLists.txt"] {
+        let made = Command::new("mkfifo").arg(path(name)).status();
+        assert!(made.expect("mkfifo runs").success());
+    }
     let (code, _, errors) = check(folder.path(), &["."]);
-    assert_eq!((code, errors.as_str()), (1, ""));
-    assert_eq!(fired(folder.path(), &["."]), ["a.py:1 pynvml"]);
+    assert_eq!(code, 1);
+    assert_eq!(
+        errors.lines().collect::<Vec<_>>(),
+        [
+            "hipward: broken.py: a link that leads to no file; skipped",
+            "hipward: kernels/CMakeLists.txt: a pipe; skipped",
+            "hipward: kernels/round: a link to a folder that contains it; skipped",
+            "hipward: kernels/up: a link to a folder that contains it; skipped",
+            "hipward: self.py: a link that leads to no file; skipped",
+            "hipward: setup.py: a pipe; skipped",
+            "hipward: socket.py: a socket; skipped",
+            "hipward: zero.py: a device; skipped",
+        ]
+    );
+    assert_eq!(
+        fired(folder.path(), &["."]),
+        ["a.py:1 pynvml", "kernels/b.cu:1 cuda-api"]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn passed_device_without_an_end_is_noted() {
+    let folder = folder(&[("a.py", NVML)]);
+    let (code, text, errors) = check(folder.path(), &["/dev/zero", "a.py"]);
+    assert_eq!(code, 1, "{text}");
+    assert_eq!(
+        errors,
+        "hipward: /dev/zero: larger than 64 MB; not analyzed\n"
+    );
 }
 
 /// A first file that takes long, and a second that is removed by then.

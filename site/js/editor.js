@@ -2,9 +2,9 @@
 // remove(). Loaded once the text area can be used.
 
 import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory, undo } from "@codemirror/commands";
-import { cpp } from "@codemirror/lang-cpp";
-import { python } from "@codemirror/lang-python";
-import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { cpp, cppLanguage } from "@codemirror/lang-cpp";
+import { python, pythonLanguage } from "@codemirror/lang-python";
+import { bracketMatching, forceParsing, indentOnInput, indentUnit, LanguageSupport, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, StateEffect, StateField } from "@codemirror/state";
@@ -36,7 +36,10 @@ export function mount(textarea, onChange, onFix) {
         indentOnInput(),
         indentUnit.of("    "),
         highlightSelectionMatches(),
-        syntax.of(python()),
+        syntax.of(highlighting.python()),
+        EditorState.transactionExtender.of((transaction) =>
+          isLong(transaction) ? { effects: syntax.reconfigure(highlighting[language]?.() ?? []) } : null,
+        ),
         syntaxHighlighting(colors),
         frame,
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap, indentWithTab]),
@@ -46,11 +49,23 @@ export function mount(textarea, onChange, onFix) {
           tabindex: "0",
           "aria-describedby": textarea.getAttribute("aria-describedby") ?? "",
         }),
-        EditorView.updateListener.of((update) => {
-          if (update.docChanged && !quiet) onChange(update.state.doc.toString());
-        }),
       ],
     }),
+    dispatchTransactions(transactions, view) {
+      const last = transactions.at(-1);
+      const report = () => {
+        if (!quiet && transactions.some(({ docChanged }) => docChanged)) onChange(last.newDoc.toString());
+      };
+      // The analyzer reads a long paste while the editor draws it. A character is drawn first.
+      if (isLong(last)) {
+        report();
+        view.update(transactions);
+        idle(() => forceParsing(view, view.viewport.to, 50));
+      } else {
+        view.update(transactions);
+        report();
+      }
+    },
   });
   textarea.hidden = true;
   textarea.after(view.dom);
@@ -132,8 +147,21 @@ const changedLines = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-// Other languages are shown as they are.
-const highlighting = { python, "cuda-cpp": cpp };
+// Other languages are shown as they are. Each call returns a new language, for which the editor parses the first lines only.
+const fresh = (language, { support }) => new LanguageSupport(language.configure({}), support);
+const highlighting = { python: () => fresh(pythonLanguage, python()), "cuda-cpp": () => fresh(cppLanguage, cpp()) };
+
+// Whether a transaction is a paste that takes the editor milliseconds to parse. Its colours follow when the browser is idle.
+const isLong = (transaction) => transaction.isUserEvent("input.paste") && inserted(transaction) > 10_000;
+
+function inserted({ changes }) {
+  let characters = 0;
+  changes.iterChanges((_from, _to, start, end) => (characters += end - start));
+  return characters;
+}
+
+// Safari has no idle callbacks.
+const idle = globalThis.requestIdleCallback ?? setTimeout;
 
 // A finding as the lint extension wants it; one that no longer fits the text is left out.
 function diagnostic(length, onFix) {

@@ -25,7 +25,7 @@ pub fn summary_text(summary: &Summary) -> String {
             counts(family).join(", ")
         );
     }
-    let _ = writeln!(out, "\n{}", handled(summary));
+    let _ = writeln!(out, "\n{}\n{}", totals(summary), handled(summary));
     for file in &summary.ported {
         let _ = writeln!(
             out,
@@ -69,7 +69,7 @@ pub fn summary_markdown(summary: &Summary) -> String {
             "| {family} | {error} | {warning} | {advice} | {info} |"
         );
     }
-    let _ = writeln!(out, "\n{}", handled(summary));
+    let _ = writeln!(out, "\n{}\n\n{}", totals(summary), handled(summary));
     if !summary.ported.is_empty() {
         out.push_str(
             "\n| File with a port beside it, not counted | Port | Findings |\n|---|---|---:|\n",
@@ -104,6 +104,18 @@ pub fn summary_markdown(summary: &Summary) -> String {
     }
     let _ = writeln!(out, "\n{}", effort.note);
     out
+}
+
+/// What breaks, apart from advice.
+fn totals(summary: &Summary) -> String {
+    let sum = |what: fn(&FamilyCount) -> usize| summary.families.iter().map(what).sum();
+    format!(
+        "Breaks: {}, {}. Performance advice: {}. Information: {}.",
+        number(sum(|family| family.error), "error"),
+        number(sum(|family| family.warning), "warning"),
+        sum(|family| family.advice),
+        sum(|family| family.info),
+    )
 }
 
 fn handled(summary: &Summary) -> String {

@@ -26,6 +26,10 @@ impl Colour {
 
 /// The maximum number of quoted lines of one finding.
 const MAX_LINES: u32 = 4;
+/// The maximum number of quoted characters of a line. A minified source can be a single line of megabytes.
+const MAX_COLUMNS: usize = 240;
+/// Of a longer line, the number of quoted characters before the finding.
+const COLUMNS_BEFORE: usize = 40;
 
 /// One block for each finding and note.
 #[derive(Clone, Copy, Debug)]
@@ -81,31 +85,46 @@ fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding,
     );
     let _ = writeln!(out, "{:width$} {bar}", "");
     for number in start.line..=last {
+        let text = lines.text(number);
+        let from = if number == start.line {
+            start.column as usize - 1
+        } else {
+            0
+        };
+        let is_long = text.chars().nth(MAX_COLUMNS).is_some();
+        let hidden = if is_long {
+            from.saturating_sub(COLUMNS_BEFORE)
+        } else {
+            0
+        };
         // A tab is one column here as in the position; more columns would misplace the marks. Control characters are
         // replaced.
-        let line: String = lines.text(number).chars().map(shown).collect();
+        let mut characters = text.chars().skip(hidden).map(shown);
+        let line: String = characters.by_ref().take(MAX_COLUMNS).collect();
+        let cut = |is_cut| if is_cut { "…" } else { "" };
+        let before = cut(hidden > 0);
+        let after = cut(characters.next().is_some());
         let _ = writeln!(
             out,
-            "{} {bar} {line}",
+            "{} {bar} {before}{line}{after}",
             colour.paint("34", &format!("{number:width$}"))
         );
-        let from = if number == start.line {
-            start.column
-        } else {
-            1
-        };
         let to = if number == end.line {
-            end.column
+            (end.column as usize - 1).saturating_sub(hidden)
         } else {
-            line.chars().count() as u32 + 1
+            usize::MAX
         };
-        let blank = line.chars().take_while(|c| c.is_whitespace()).count() as u32;
-        let from = from.max(blank + 1);
-        let skipped: usize = line.chars().take(from as usize - 1).map(cells).sum();
+        let blank = line.chars().take_while(|c| c.is_whitespace()).count();
+        let from = (from - hidden).max(blank);
+        let skipped: usize = before
+            .chars()
+            .chain(line.chars().take(from))
+            .map(cells)
+            .sum();
         let marked: usize = line
             .chars()
-            .skip(from as usize - 1)
-            .take(to.saturating_sub(from) as usize)
+            .skip(from)
+            .take(to.saturating_sub(from))
             .map(cells)
             .sum();
         let marks = colour.paint(code, &"^".repeat(marked.max(1)));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hipward_analyzer::{FileSource, Options, ProjectContext};
 
+use crate::source_file;
 use crate::text_encoding::decode;
 
 /// Everything below `/`.
@@ -25,7 +26,7 @@ impl FileSource for Disk {
     }
 
     fn text(&self, path: &str) -> Option<Cow<'_, str>> {
-        let bytes = fs::read(place(path)).ok()?;
+        let bytes = source_file::read_regular(&place(path)).ok()?;
         Some(Cow::Owned(decode(bytes, false).text))
     }
 }

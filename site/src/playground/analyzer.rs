@@ -2,16 +2,18 @@
 
 use crate::browser::script;
 use hipward_analyzer_core::{Language, Target};
+use js_sys::Promise;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen(js_namespace = hipward)]
 extern "C" {
     /// Calls a method of the analyzer with a request as JSON; resolves to the answer.
-    #[wasm_bindgen(catch, js_name = askAnalyzer)]
-    async fn ask_analyzer(method: &str, request: &str) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(js_name = askAnalyzer)]
+    fn ask_analyzer(method: &str, request: &str) -> Promise;
 }
 
 /// A source and how to read it.
@@ -60,13 +62,14 @@ pub(super) async fn ask<T: DeserializeOwned>(
     parse(ask_value(method, request).await?)
 }
 
-/// Calls a method and returns the answer as a JavaScript value.
-pub(super) async fn ask_value(method: &str, request: &impl Serialize) -> Result<JsValue, String> {
-    let request = serde_json::to_string(request).map_err(|error| error.to_string())?;
-    match ask_analyzer(method, &request).await {
-        Ok(answer) => Ok(answer),
-        Err(error) => Err(script::message(&error)),
-    }
+/// Calls a method and returns the answer as a JavaScript value. The request is sent before this returns.
+pub(super) fn ask_value<T: Serialize>(
+    method: &str,
+    request: &T,
+) -> impl Future<Output = Result<JsValue, String>> + use<T> {
+    let request = serde_json::to_string(request).map_err(|error| error.to_string());
+    let answer = request.map(|request| JsFuture::from(ask_analyzer(method, &request)));
+    async move { answer?.await.map_err(|error| script::message(&error)) }
 }
 
 /// Converts an answer.

@@ -15,15 +15,20 @@ use gloo_timers::callback::Timeout;
 use hipward_analyzer_core::{
     Applicability, DiffKind, DiffLine, Fix, Judgement, Language, Report, Target,
 };
+use js_sys::Date;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde::{Deserialize, Serialize};
+use wasm_bindgen::JsValue;
 
 /// Maximum size of a text, bytes. The same as in site/js/files.js.
 const TEXT_LIMIT: usize = 2 << 20;
-/// Milliseconds without an edit before the analyzer runs.
+/// Milliseconds between two times at which the text is stored, and without an edit before it is analyzed if that takes longer
+/// than [`FAST`].
 const DEBOUNCE: u32 = 200;
+/// Milliseconds of an analysis that does not delay typing: the next edit is analyzed at once.
+const FAST: f64 = 50.0;
 const PLAIN_KEY: &str = "playground.plain";
 const TEXT_KEY: &str = "playground.text";
 
@@ -45,6 +50,10 @@ pub(super) struct Session {
     before_fix: StoredValue<String>,
     /// Whether the next edit is a paste.
     pastes: StoredValue<bool>,
+    /// Milliseconds from the newest request for an analysis to its answer.
+    duration: StoredValue<f64>,
+    /// When the text was stored, milliseconds.
+    stored: StoredValue<f64>,
 }
 
 /// The request that judges a text by the conditions of an exercise.
@@ -85,6 +94,8 @@ impl Session {
             reveals: StoredValue::new(false),
             before_fix: StoredValue::new(String::new()),
             pastes: StoredValue::new(false),
+            duration: StoredValue::new(f64::INFINITY),
+            stored: StoredValue::new(0.0),
         }
     }
 
@@ -127,10 +138,14 @@ impl Session {
     /// The text was edited.
     pub(super) fn edit(self, text: String) {
         self.state.change_document(|document| document.edit(text));
-        // Nothing is typed after a paste.
-        let wait = if self.pastes.get_value() { 0 } else { DEBOUNCE };
-        self.pastes.set_value(false);
-        self.analyze_after(wait);
+        // Nothing is typed after a paste, and the editor draws it after this call.
+        if self.pastes.get_value() {
+            self.pastes.set_value(false);
+            spawn_local(self.analyze(self.next_generation()));
+        } else {
+            let is_fast = self.duration.get_value() < FAST;
+            self.analyze_after(if is_fast { 0 } else { DEBOUNCE });
+        }
     }
 
     /// A paste, before the text changes. A text area of many megabytes freezes the page, so such a paste is refused.
@@ -297,6 +312,7 @@ impl Session {
                     storage::store(TEXT_KEY, &document.text);
                 }
                 location::set_state_text(&document.text);
+                self.stored.set_value(Date::now());
             }
         });
     }
@@ -322,11 +338,23 @@ impl Session {
 
     /// Runs the analyzer once nothing has changed for `wait` milliseconds.
     fn analyze_after(self, wait: u32) {
+        let generation = self.next_generation();
+        self.after(wait, generation, move || {
+            spawn_local(self.analyze(generation));
+        });
+    }
+
+    fn next_generation(self) -> u64 {
         let generation = self.generation.get_value() + 1;
         self.generation.set_value(generation);
+        generation
+    }
+
+    /// Runs `action` in `wait` milliseconds if nothing has changed until then.
+    fn after(self, wait: u32, generation: u64, action: impl FnOnce() + 'static) {
         Timeout::new(wait, move || {
             if self.is_current(generation) {
-                spawn_local(self.analyze(generation));
+                action();
             }
         })
         .forget();
@@ -358,15 +386,28 @@ impl Session {
         source
     }
 
-    async fn analyze(self, generation: u64) {
+    /// Analyzes the text. The request is sent before this returns.
+    fn analyze(self, generation: u64) -> impl Future<Output = ()> {
         let source = self.source();
-        if source.source.len() > TEXT_LIMIT {
-            self.state.report.set(None);
-            self.state.fail(too_large(source.source.len()));
-            return;
+        let start = Date::now();
+        let is_short = source.source.len() <= TEXT_LIMIT;
+        let answer = is_short.then(|| analyzer::ask_value("analyze", &source));
+        async move {
+            match answer {
+                Some(answer) => {
+                    let answer = answer.await;
+                    self.duration.set_value(Date::now() - start);
+                    self.show_answer(answer, source, generation).await;
+                }
+                None => {
+                    self.state.report.set(None);
+                    self.state.fail(too_large(source.source.len()));
+                }
+            }
         }
-        self.store_text();
-        let answer = analyzer::ask_value("analyze", &source).await;
+    }
+
+    async fn show_answer(self, answer: Result<JsValue, String>, source: Source, generation: u64) {
         if !self.is_current(generation) {
             return;
         }
@@ -379,9 +420,24 @@ impl Session {
             .state
             .document
             .with_untracked(|document| document.before.clone());
-        match report {
-            Ok(report) => self.show_report(report, &source, before != source.source),
-            Err(sentence) => return self.state.fail(sentence),
+        let is_shown = match report {
+            Ok(report) => {
+                self.show_report(report, &source, before != source.source);
+                true
+            }
+            Err(sentence) => {
+                self.state.fail(sentence);
+                false
+            }
+        };
+        // Browsers limit how often an entry of the history is replaced.
+        if Date::now() - self.stored.get_value() > f64::from(DEBOUNCE) {
+            self.store_text();
+        } else {
+            self.after(DEBOUNCE, generation, move || self.store_text());
+        }
+        if !is_shown {
+            return;
         }
         self.judge(&source, generation).await;
         let mut diff = Vec::new();

@@ -21,14 +21,19 @@ function run(program, args, cwd) {
 }
 
 /** Installs Lighthouse and Starlight as locked, and returns the folder of their packages. */
-export function packages() {
-  const folder = join(cache, 'bench-peers');
+export const packages = () => install(here, 'bench-peers');
+
+/** Installs ruff's module for Node as locked, and returns the folder of its package. */
+export const ruffWasm = () => install(join(here, 'ruff-wasm'), 'bench-ruff-wasm');
+
+function install(from, name) {
+  const folder = join(cache, name);
   const lock = 'package-lock.json';
-  const isCurrent = existsSync(join(folder, lock)) && readFileSync(join(folder, lock)).equals(readFileSync(join(here, lock)));
+  const isCurrent = existsSync(join(folder, lock)) && readFileSync(join(folder, lock)).equals(readFileSync(join(from, lock)));
   if (!isCurrent || !existsSync(join(folder, 'node_modules'))) {
     mkdirSync(folder, { recursive: true });
-    copyFileSync(join(here, 'package.json'), join(folder, 'package.json'));
-    copyFileSync(join(here, lock), join(folder, lock));
+    copyFileSync(join(from, 'package.json'), join(folder, 'package.json'));
+    copyFileSync(join(from, lock), join(folder, lock));
     // Not `npm ci`, which refuses the lock: a package of Lighthouse requires the latest version of another.
     run('npm', ['install', '--silent', '--no-audit', '--no-fund'], folder);
   }

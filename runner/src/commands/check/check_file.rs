@@ -1,6 +1,5 @@
 //! Checks one file: reads it, applies fixes if requested, analyzes it, and formats the report.
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use super::cache::{Cache, CachedFile};
 use super::discovery::{Found, plain};
 use crate::atomic_write::replace;
 use crate::config::{Baselines, Entry};
+use crate::source_file;
 use crate::text_encoding::{Decoded, Encoding, decode};
 
 /// Checks files with the same settings.
@@ -81,8 +81,11 @@ impl FileChecker<'_> {
             // Removed since its folder was read, such as a temporary file of an editor or a build.
             Err(error) if error.kind() == ErrorKind::NotFound && !found.is_given => return judged,
             Err(error) => {
-                let complaint = format!("{shown}: {}", plain(&error));
-                judged.complaints.push(complaint);
+                let message = format!("{shown}: {}", plain(&error));
+                match error.kind() {
+                    ErrorKind::FileTooLarge => judged.notes.push(message),
+                    _ => judged.complaints.push(message),
+                }
                 return judged;
             }
         };
@@ -173,7 +176,7 @@ impl FileChecker<'_> {
         let bytes = if found.is_stdin() {
             self.stdin.unwrap_or_default().to_vec()
         } else {
-            fs::read(&found.path)?
+            source_file::read(&found.path)?
         };
         Ok(decode(bytes, is_python(&found.name)))
     }

@@ -10,6 +10,7 @@ use hipward_analyzer::{Language, included_requirements};
 use ignore::{DirEntry, WalkBuilder};
 
 use crate::config::{Project, Projects};
+use crate::source_file;
 use crate::text_encoding::decode;
 
 /// `-` on the command line: standard input.
@@ -45,28 +46,46 @@ impl Found {
     }
 }
 
+/// A message about a path.
+pub(super) enum Message {
+    /// The path cannot be checked.
+    Error(String),
+    /// The path is skipped.
+    Note(String),
+}
+
+impl Message {
+    /// Prints the message. Returns whether it is an error.
+    pub(super) fn print(&self) -> bool {
+        let (Message::Error(text) | Message::Note(text)) = self;
+        eprintln!("hipward: {text}");
+        matches!(self, Message::Error(_))
+    }
+}
+
 /// Whether the analyzer supports a file, by its name.
 fn understands(path: &Path) -> bool {
     Language::of_path(&path.to_string_lossy()).is_some()
 }
 
 /// The files of `paths`, in a stable order: passed files, and of passed folders the files that the analyzer
-/// supports.
+/// supports. `report` gets errors, and notes on what is skipped.
 pub(super) fn discover(
     paths: &[PathBuf],
     force_exclude: bool,
     stdin_name: Option<&Path>,
     projects: &Projects,
-    report_error: &mut dyn FnMut(String),
+    report: &mut dyn FnMut(Message),
 ) -> Vec<Found> {
     let mut files = Vec::new();
     let mut reported = HashSet::new();
     // Many files share one project, whose errors are reported once.
     let mut report_error = |message: String| {
         if reported.insert(message.clone()) {
-            report_error(message);
+            report(Message::Error(message));
         }
     };
+    let mut skipped = Vec::new();
     let found = |path: &Path, name: &Path, is_given: bool, report_error: &mut dyn FnMut(String)| {
         let project = match projects.of_file(name) {
             Ok(project) => project,
@@ -133,12 +152,14 @@ pub(super) fn discover(
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
             if is_file && understands(path) {
                 files.extend(found(path, path, false, &mut report_error));
-            } else if !is_file
-                && projects
-                    .of_file(path)
-                    .is_ok_and(|project| project.excludes(path, true))
-            {
-                excluded = Some(path.to_owned());
+            } else if !is_file {
+                let project = projects.of_file(path);
+                if project.is_ok_and(|project| project.excludes(path, true)) {
+                    excluded = Some(path.to_owned());
+                } else if let Some(reason) = not_walked(&entry) {
+                    let shown = path.strip_prefix("./").unwrap_or(path).display();
+                    skipped.push(format!("{shown}: {reason}; skipped"));
+                }
             }
         }
         for path in included(path, &files[first..]) {
@@ -150,9 +171,30 @@ pub(super) fn discover(
         }
         files[first..].sort_by(|a, b| a.path.cmp(&b.path));
     }
+    for message in skipped {
+        report(Message::Note(message));
+    }
     let mut seen = HashSet::new();
     files.retain(|found| seen.insert(found.path.clone()));
     files
+}
+
+/// Why an entry that is neither a file nor a folder is skipped, where that may surprise. Links to files and to other folders
+/// are skipped without a message: what they lead to is checked where it is.
+fn not_walked(entry: &DirEntry) -> Option<&'static str> {
+    let path = entry.path();
+    if understands(path) {
+        return source_file::special(path);
+    }
+    let is_round = entry.path_is_symlink()
+        && std::fs::canonicalize(path)
+            .ok()
+            .zip(
+                path.parent()
+                    .and_then(|parent| std::fs::canonicalize(parent).ok()),
+            )
+            .is_some_and(|(target, parent)| parent.starts_with(target));
+    is_round.then_some("a link to a folder that contains it")
 }
 
 /// The requirements files below `root` whose names do not tell what they are, but that one of `files` includes.
@@ -167,7 +209,7 @@ fn included(root: &Path, files: &[Found]) -> Vec<PathBuf> {
         is_inside.then(|| root.join(path))
     };
     let text = |path: &str| {
-        let bytes = std::fs::read(place(path)?).ok()?;
+        let bytes = source_file::read_regular(&place(path)?).ok()?;
         Some(Cow::Owned(decode(bytes, false).text))
     };
     let is_file = |path: &str| place(path).is_some_and(|path| path.is_file());
@@ -199,7 +241,12 @@ pub(super) fn plain(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file or folder".to_owned(),
         ErrorKind::PermissionDenied => "it cannot be read: permission denied".to_owned(),
-        _ => error.to_string(),
+        // "Too many levels of symbolic links (os error 40)"
+        _ => {
+            let message = error.to_string();
+            let end = message.find(" (os error ").unwrap_or(message.len());
+            message[..end].to_owned()
+        }
     }
 }
 
@@ -228,7 +275,9 @@ mod tests {
         });
         let mut complaints = Vec::new();
         let files = discover(paths, false, None, &projects, &mut |message| {
-            complaints.push(message);
+            if let Message::Error(message) = message {
+                complaints.push(message);
+            }
         });
         let names = files
             .iter()

@@ -101,10 +101,7 @@ impl Check {
             self.args.force_exclude,
             self.args.stdin_filename.as_deref(),
             &self.projects,
-            &mut |message| {
-                eprintln!("hipward: {message}");
-                failed = true;
-            },
+            &mut |message| failed |= message.print(),
         );
         if found.is_empty() {
             if !failed {
@@ -237,10 +234,7 @@ impl Check {
                 self.args.force_exclude,
                 None,
                 &self.projects,
-                &mut |message| {
-                    eprintln!("hipward: {message}");
-                    failed = true;
-                },
+                &mut |message| failed |= message.print(),
             )
             .into_iter()
             .filter(|found| changes.touch(&found.path))

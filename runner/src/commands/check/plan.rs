@@ -90,11 +90,9 @@ fn plan(args: &Args) -> Result<bool, String> {
     let before = args.since.as_deref().map(earlier).transpose()?;
     let projects = Projects::new(args.overrides());
     let mut is_complete = true;
-    let mut complain = |message: String| {
-        eprintln!("hipward: {message}");
-        is_complete = false;
-    };
-    let found = discover(&args.paths, false, None, &projects, &mut complain);
+    let found = discover(&args.paths, false, None, &projects, &mut |message| {
+        is_complete &= !message.print();
+    });
     if found.is_empty() {
         return Err("there are no files that it can check".to_owned());
     }
@@ -122,7 +120,8 @@ fn plan(args: &Args) -> Result<bool, String> {
                 bar.suspend(|| eprintln!("hipward: {note}"));
             }
             for message in checked.complaints {
-                bar.suspend(|| complain(message));
+                bar.suspend(|| eprintln!("hipward: {message}"));
+                is_complete = false;
             }
             if let Some(report) = &checked.report {
                 target.get_or_insert_with(|| report.target.clone());
