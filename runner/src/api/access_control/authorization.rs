@@ -136,14 +136,14 @@ impl AccessControl {
                 StatusCode::UNAUTHORIZED,
                 "sign-in-required",
                 "You are not signed in",
-                "This server runs code only for members of its team.",
+                "This server runs code and lists jobs only for members of its team.",
                 format!("Open {SIGN_IN} on this server, sign in, and send the request again."),
             )),
             None if self.accepts_tokens().await? => Err(ApiError::new(
                 StatusCode::UNAUTHORIZED,
                 "token-required",
                 "Token required",
-                "This server runs code only for requests with one of its tokens.",
+                "This server runs code and lists jobs only for requests with one of its tokens.",
                 "Open the address that `hipward serve` printed, or send the header `Authorization: Bearer <token>`.",
             )),
             None => Err(ApiError::new(
