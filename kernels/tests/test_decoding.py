@@ -12,7 +12,7 @@ from torch import Tensor
 from hipward_kernels import decoding
 from hipward_kernels.decoding import plan
 from hipward_kernels.dispatch.registry import only
-from hipward_kernels.emulate import hip_on
+from hipward_kernels.emulate import hip_on, triton_on
 from hipward_kernels.ops.rope import rope_table
 
 if TYPE_CHECKING:
@@ -137,6 +137,14 @@ def test_machine_code_matches_the_definition(step: Step, name: str) -> None:
         executed = {report.kernel.partition(" ")[2] for report in reports}
         assert executed == {KERNELS.get(name, "product"), *(["combine"] if shares else [])}
         assert not [finding for report in reports for finding in report.findings]
+
+
+def test_parts_run_as_defined_while_triton_kernels_are_emulated() -> None:
+    function, arguments = parts(STEPS[0], "half")["linear"]
+    wanted = function(*arguments)
+    with triton_on("gfx942") as reports:
+        torch.testing.assert_close(function(*arguments), wanted)
+    assert reports == []
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")

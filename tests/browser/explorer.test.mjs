@@ -189,7 +189,7 @@ test('a launch that cannot run reports the reason', async () => {
   await explorer().getByLabel('Work-items of a workgroup, x').fill('4096');
   await press('Run');
   const trouble = explorer().getByRole('alert');
-  await trouble.filter({ hasText: /cannot run this: a workgroup of 4096 work-items is not possible/ }).waitFor();
+  await trouble.filter({ hasText: /cannot run this: line \d+: a workgroup of 4096 work-items is not possible/ }).waitFor();
   await explorer().getByLabel('Work-items of a workgroup, x').fill('64');
   await explorer().getByLabel('Workgroups, x').fill('4294967296');
   await press('Run');

@@ -93,7 +93,7 @@ test('a CUDA kernel that assumes 32 lanes fails with its lanes, and the right ke
 
   // Bad input ends with a sentence.
   for (const [given, expected] of [
-    [read('rank.toml').replace('grid = 1', 'grid = 4294967296'), /from 0 to 2³²-1/],
+    [read('rank.toml').replace('grid = 1', 'grid = 4294967296'), /from 1 to 2³²-1/],
     [read('rank.toml').replace('grid = 1', 'grid = 1\nlds = 1073741824'), /1073741824 bytes of LDS; gfx942 has 65536/],
     [read('rank.toml').replace('"int32"\nvalue', '"int64"\nvalue'), /takes 4 bytes; the launch has 8/],
   ]) {

@@ -102,7 +102,7 @@ fn kernel_that_assumes_32_lanes_fails_with_the_lanes_that_differ() {
     let files = [("rank.cu", fixed.as_str()), files[1], files[2]];
     let (code, output, errors) = run(&files, &arguments);
     assert_eq!(code, Some(0), "{output}{errors}");
-    assert!(output.contains("rank agree with the reference"), "{output}");
+    assert!(output.contains("rank agrees with the reference"), "{output}");
 }
 
 #[test]
@@ -332,8 +332,8 @@ fn references_are_numpy_or_pytorch() {
         def reference(x, y, n):\n    assert isinstance(x, torch.Tensor)\n    return {'y': x + 1}\n";
     let wrong = "def reference(x, y, n):\n    x[199] += 1\n    return {'y': x + 1}\n";
     for (reference, status, expected) in [
-        (numpy, 0, "y agree with the reference"),
-        (pytorch, 0, "y agree with the reference"),
+        (numpy, 0, "y agrees with the reference"),
+        (pytorch, 0, "y agrees with the reference"),
         (wrong, 1, "y[199] is "),
     ] {
         let files = [

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.compile.package_kernels import hip_listing
-from hipward_kernels.dispatch import registry, tuning
+from hipward_kernels.dispatch import tuning
 from hipward_kernels.emulate.program import Report, kernel_name, run
-from hipward_kernels.emulate.tiers import use_tier
+from hipward_kernels.emulate.tiers import ops_with, use_tier
 from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.ops import hip_launch
 
@@ -68,9 +68,7 @@ def hip_on(arch: str) -> Iterator[list[Report]]:
         patch = mock.patch.object
         stack.enter_context(patch(Tensor, "data_ptr", recorded))
         stack.enter_context(patch(hip_launch.Launches, "get", launch_of))
-        for op in registry._ops.values():  # noqa: SLF001 - the tiers were chosen when they were imported
-            if all(tier.name != "hip" for tier in op._tiers):  # noqa: SLF001
-                continue
+        for op in ops_with("hip"):
             tiers = tuple(
                 replace(tier, refuses_tensor=_refuses) if tier.name == "hip" else tier
                 for tier in op._tiers  # noqa: SLF001

@@ -6,12 +6,18 @@ import importlib
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from hipward_kernels.dispatch import registry
 from hipward_kernels.dispatch.cache import DispatchCache
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from hipward_kernels.dispatch.registry import Op
+
+
+def ops_with(tier: str) -> list[Op]:
+    """The ops that have a tier."""
+    return [op for op in registry._ops.values() if any(one.name == tier for one in op._tiers)]  # noqa: SLF001
 
 
 def use_tier(op: Op, tier: str, stack: ExitStack) -> None:

@@ -19,7 +19,7 @@ from triton.compiler import compile as triton_compile
 
 from hipward_kernels.dispatch import registry
 from hipward_kernels.emulate.program import Report, kernel_name, run, value
-from hipward_kernels.emulate.tiers import use_tier
+from hipward_kernels.emulate.tiers import ops_with, use_tier
 from hipward_kernels.gpu.facts import wavefront_of
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def triton_on(arch: str) -> Iterator[list[Report]]:
     replaced = {"launch": emulated, "warp_size_of": lambda _: wavefront_of(arch), "get_gfx": lambda *_: arch}
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(registry, "_interpreting", return_value=True))
-        for op in registry._ops.values():  # noqa: SLF001 - the tiers were chosen when they were imported
+        for op in ops_with("triton"):
             use_tier(op, "triton", stack)
         for name, module in list(sys.modules.items()):
             if not (name.startswith("hipward_kernels.") and name.endswith(".triton")) or name == __name__:

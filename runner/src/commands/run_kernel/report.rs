@@ -172,6 +172,7 @@ impl Outcome<'_> {
         };
         let agreement = match (self.compared, self.mismatches.len()) {
             ([], _) => "not compared with a reference".to_owned(),
+            ([one], 0) => format!("{one} agrees with the reference"),
             (all, 0) => format!("{} agree with the reference", all.join(", ")),
             (all, different) => format!(
                 "{different} of {} buffers differ from the reference",
