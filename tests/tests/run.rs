@@ -102,7 +102,10 @@ fn kernel_that_assumes_32_lanes_fails_with_the_lanes_that_differ() {
     let files = [("rank.cu", fixed.as_str()), files[1], files[2]];
     let (code, output, errors) = run(&files, &arguments);
     assert_eq!(code, Some(0), "{output}{errors}");
-    assert!(output.contains("rank agrees with the reference"), "{output}");
+    assert!(
+        output.contains("rank agrees with the reference"),
+        "{output}"
+    );
 }
 
 #[test]
