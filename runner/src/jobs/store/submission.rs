@@ -49,7 +49,9 @@ impl Store {
         limits: QueueLimits,
     ) -> Result<()> {
         let waiting = if limits.total > log::COUNTED {
-            self.0.waiting.about(tx, state, limits.total)?
+            self.0.waiting.about(state, limits.total, || {
+                tx.one("select count(*) from jobs where state = ?1", values![state])
+            })?
         } else {
             tx.one(
                 "select count(*) from (select 1 from jobs where state = ?1 limit ?2) waiting",

@@ -1,11 +1,7 @@
 //! The number of waiting jobs of a long queue, which is not counted for each submission: counting 50,000 jobs takes longer than the
 //! rest of it.
 
-use super::{
-    error::Result,
-    lock,
-    sql::{Sql, values},
-};
+use super::{error::Result, lock};
 use std::{
     collections::HashMap,
     sync::Mutex,
@@ -25,40 +21,59 @@ pub(super) struct WaitingCount(Mutex<HashMap<String, Count>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Count {
+    /// When the jobs were counted.
     at: Instant,
-    jobs: usize,
+    /// How many they were.
+    counted: usize,
+    /// Those that this server has added since.
+    added: usize,
 }
 
 impl Count {
-    /// Whether the queue cannot have become full since, or the count is new.
+    fn new(counted: usize) -> Self {
+        Count {
+            at: Instant::now(),
+            counted,
+            added: 0,
+        }
+    }
+
+    fn jobs(self) -> usize {
+        self.counted + self.added
+    }
+
+    /// Whether the queue cannot have become full since, or the count is new. One that is full by the jobs added since is not
+    /// valid, because others may have left the queue.
     fn is_valid(self, limit: usize) -> bool {
-        let free = u32::try_from(limit.saturating_sub(self.jobs)).unwrap_or(u32::MAX);
+        if self.counted < limit && self.jobs() >= limit {
+            return false;
+        }
+        let free = u32::try_from(limit.saturating_sub(self.jobs())).unwrap_or(u32::MAX);
         let until_full = Duration::from_secs((free / ADDED_PER_SECOND).into()).min(MAX_VALID);
         self.at.elapsed() < until_full.max(VALID)
     }
 }
 
 impl WaitingCount {
-    /// The number of jobs with this state before another one is added, to compare with a limit. Differs from the real number by the
-    /// jobs that other servers have added since the last count, and by those that have left the queue.
-    pub(super) fn about(&self, tx: &dyn Sql, state: &str, limit: usize) -> Result<usize> {
-        let known = lock(&self.0)
-            .get(state)
-            .copied()
-            .filter(|count| count.is_valid(limit));
-        let count = match known {
-            Some(count) => count,
-            None => Count {
-                jobs: tx.one("select count(*) from jobs where state = ?1", values![state])?,
-                at: Instant::now(),
-            },
+    /// The number of jobs with this state before another one is added, to compare with a limit. `count` counts them. Differs from
+    /// the real number by the jobs that other servers have added since the last count, and by those that have left the queue.
+    pub(super) fn about(
+        &self,
+        state: &str,
+        limit: usize,
+        count: impl FnOnce() -> Result<usize>,
+    ) -> Result<usize> {
+        let known = lock(&self.0).get(state).copied();
+        let mut current = match known.filter(|known| known.is_valid(limit)) {
+            Some(known) => known,
+            None => Count::new(count()?),
         };
-        let next = Count {
-            jobs: count.jobs + 1,
-            ..count
-        };
-        lock(&self.0).insert(state.to_owned(), next);
-        Ok(count.jobs)
+        let before = current.jobs();
+        if before < limit {
+            current.added += 1;
+        }
+        lock(&self.0).insert(state.to_owned(), current);
+        Ok(before)
     }
 }
 
@@ -69,8 +84,9 @@ mod tests {
     #[test]
     fn count_is_used_longer_while_the_queue_is_far_from_full() {
         let is_valid = |seconds, jobs, limit| {
-            let at = Instant::now() - Duration::from_secs(seconds);
-            Count { at, jobs }.is_valid(limit)
+            let mut count = Count::new(jobs);
+            count.at -= Duration::from_secs(seconds);
+            count.is_valid(limit)
         };
         assert!(is_valid(0, 100_000, 100_000));
         assert!(!is_valid(1, 100_000, 100_000));
@@ -79,5 +95,18 @@ mod tests {
         assert!(!is_valid(6, 50_000, 100_000));
         assert!(is_valid(59, 0, usize::MAX));
         assert!(!is_valid(61, 0, usize::MAX));
+    }
+
+    #[test]
+    fn jobs_are_counted_again_before_one_is_refused() {
+        let waiting = WaitingCount::default();
+        let about = |counted| waiting.about("queued", 3, || Ok(counted)).ok();
+        assert_eq!([about(1), about(9), about(9)], [Some(1), Some(2), Some(9)]);
+        // It was full when it was counted, and is not counted for each submission.
+        assert_eq!(about(0), Some(9));
+        let waiting = WaitingCount::default();
+        let about = |counted| waiting.about("queued", 3, || Ok(counted)).ok();
+        // Those that were added have left the queue.
+        assert_eq!([about(1), about(0), about(1)], [Some(1), Some(2), Some(1)]);
     }
 }
