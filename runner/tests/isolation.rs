@@ -16,7 +16,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use support::{SYSTEM_PYTHON, Server, alive, printed, state, without_privileges};
+use support::{ATTEMPT, SYSTEM_PYTHON, Server, alive, printed, state, without_privileges};
 
 /// Limits that are small enough for a test. The time limit is not, because other limits may take long to be reached on a
 /// busy machine.
@@ -26,6 +26,13 @@ const STRICT: &[&str] = &["--memory-limit", "512MiB"];
 fn assert_well(server: &Server) {
     assert_eq!(state(&server.run("print('next')")), JobState::Done);
     support::assert_nothing_left(server.data.path(), 1);
+}
+
+/// Runs code that must fail for this reason.
+fn assert_fails(server: &Server, code: &str, reason: FailureCode, words: &str) {
+    let (code, message) = server.failure(code);
+    assert_eq!(code, reason, "{message}");
+    assert!(message.contains(words), "{message}");
 }
 
 /// Runs code that prints what it could do, and returns what it printed.
@@ -38,9 +45,8 @@ fn attempt(server: &Server, code: &str) -> String {
 #[test]
 fn snippet_that_sleeps_is_stopped_at_the_time_limit() {
     let server = Server::start(&["--wall-limit", "3"]);
-    let (code, message) = server.failure("import time\nwhile True: time.sleep(60)");
-    assert_eq!(code, FailureCode::Timeout);
-    assert!(message.contains("3 seconds"), "{message}");
+    let sleep = "import time\nwhile True: time.sleep(60)";
+    assert_fails(&server, sleep, FailureCode::Timeout, "3 seconds");
     assert_well(&server);
 }
 
@@ -72,12 +78,6 @@ fn memory_files_count_as_memory() {
     let code = "
 import ctypes, mmap, os
 libc = ctypes.CDLL(None, use_errno=True)
-def attempt(what, act):
-    try:
-        act()
-        print('ALLOWED', what)
-    except OSError:
-        pass
 def memfd_secret():
     if libc.syscall(447, 0) < 0:
         raise OSError
@@ -87,7 +87,8 @@ attempt('shared', lambda: mmap.mmap(-1, 1 << 20))
 attempt('shared, checked', lambda: mmap.mmap(-1, 1 << 20, flags=3 | mmap.MAP_ANONYMOUS))
 mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)[0] = 1
 print('tried')";
-    assert_eq!(attempt(&server, code).trim(), "tried");
+    let code = format!("{ATTEMPT}{code}");
+    assert_eq!(attempt(&server, &code).trim(), "tried");
 }
 
 #[test]
@@ -171,14 +172,15 @@ fn filling_the_disk_is_stopped() {
     let server = Server::start(&[]);
     // Many files, each below the limit for one file, on a disk of any speed.
     let fill = "import itertools\nfor i in itertools.count():\n  open(f'{i}', 'w').close()\n";
-    let (code, message) = server.failure(fill);
-    assert_eq!(code, FailureCode::OutputLimit, "{message}");
-    assert!(message.contains("more than 200000 files"), "{message}");
+    assert_fails(
+        &server,
+        fill,
+        FailureCode::OutputLimit,
+        "more than 200000 files",
+    );
     // Built from the inside out, because a path of that depth is too long.
     let deep = "import os, time\nos.mkdir('a')\nfor i in range(3000):\n  os.mkdir('b')\n  os.rename('a', 'b/d')\n  os.rename('b', 'a')\ntime.sleep(600)";
-    let (code, message) = server.failure(deep);
-    assert_eq!(code, FailureCode::OutputLimit, "{message}");
-    assert!(message.contains("cannot be read"), "{message}");
+    assert_fails(&server, deep, FailureCode::OutputLimit, "cannot be read");
     assert_well(&server);
 }
 
@@ -200,12 +202,6 @@ fn users_of_jobs_cannot_be_reserved_by_a_job() {
     }
     let code = "
 import os, socket
-def attempt(what, act):
-    try:
-        act()
-        print('ALLOWED', what)
-    except OSError:
-        pass
 folder = '/run/hipward/users'
 attempt('list', lambda: os.listdir(folder))
 for uid in (os.getuid(), 61184, 65519):
@@ -213,7 +209,8 @@ for uid in (os.getuid(), 61184, 65519):
     a, b = socket.socketpair(type=socket.SOCK_DGRAM)
     attempt('name', lambda: b.bind(f'\\0hipward-uid-{uid}'))
 print('tried')";
-    assert_eq!(attempt(&server, code).trim(), "tried");
+    let code = format!("{ATTEMPT}{code}");
+    assert_eq!(attempt(&server, &code).trim(), "tried");
     assert!(Path::new("/run/hipward/users").is_dir());
 }
 
@@ -627,12 +624,10 @@ fn invalid_protocol_lines_fail_only_the_job() {
 #[test]
 fn unexpected_exit_is_a_crash() {
     let server = Server::start(STRICT);
-    let (code, message) = server.failure("import os\nos._exit(7)");
-    assert_eq!(code, FailureCode::Crashed);
-    assert!(message.contains('7'), "{message}");
-    let (code, message) = server.failure("import os\nos.kill(os.getpid(), 11)");
-    assert_eq!(code, FailureCode::Crashed);
-    assert!(message.contains("SIGSEGV"), "{message}");
+    let exit = "import os\nos._exit(7)";
+    assert_fails(&server, exit, FailureCode::Crashed, "7");
+    let fault = "import os\nos.kill(os.getpid(), 11)";
+    assert_fails(&server, fault, FailureCode::Crashed, "SIGSEGV");
     assert_well(&server);
 }
 

@@ -10,7 +10,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use support::{Server, alive, final_body, printed, signal, state, without_privileges};
+use support::{ATTEMPT, Server, alive, final_body, printed, signal, state, without_privileges};
 
 /// A process that belongs to no job, with the user of jobs of a server without privileges.
 struct Bystander(Child);
@@ -53,16 +53,10 @@ impl Drop for Bystander {
     }
 }
 
-/// Tries every call that signals or changes a process, at each target, and prints what was allowed.
+/// Tries every call that signals or changes a process, at each target, and prints what was allowed. Follows [`ATTEMPT`].
 const ATTACK: &str = r#"
 import ctypes, fcntl, os, platform, resource, signal, socket, struct
 libc = ctypes.CDLL(None, use_errno=True)
-def attempt(what, act):
-    try:
-        act()
-        print('ALLOWED', what)
-    except OSError:
-        pass
 def call(number, *arguments):
     if libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) for a in arguments]) < 0:
         raise OSError(ctypes.get_errno())
@@ -148,7 +142,7 @@ fn attacked(server: &Server) {
     let code = format!(
         "import os
 targets = {{'supervisor': ({supervisor}, {supervisor}), 'server': ({server}, {thread}), 'bystander': ({bystander}, {bystander})}}
-{ATTACK}",
+{ATTEMPT}{ATTACK}",
         supervisor = supervisor.expect("runs below the server"),
         server = server.pid(),
         thread = a_thread_of(server.pid()),

@@ -23,6 +23,16 @@ use tempfile::TempDir;
 /// Timeout of every wait, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// Python that tries a call which must be refused, and prints `ALLOWED` if it is not.
+pub(crate) const ATTEMPT: &str = "
+def attempt(what, act):
+    try:
+        act()
+        print('ALLOWED', what)
+    except OSError:
+        pass
+";
+
 /// A job that measures: `torch.compile` is twice as fast.
 pub(crate) const MEASURES: &str = "
 environment()
