@@ -2,7 +2,7 @@
 //! search, and searches it in the browser. It shows excerpts of the texts once these are loaded too.
 
 use crate::content::Kind;
-use crate::content::document::Section;
+use crate::content::document::{Section, ascii_slug};
 use crate::page::contents;
 use crate::{Route, Site};
 use serde::Serialize;
@@ -46,7 +46,7 @@ struct Entry {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     keywords: Vec<String>,
     about: String,
-    /// Heading, and the fragment if it is not that of `fragment_of`. The first section can have neither.
+    /// Heading, and the fragment if it is not the heading's `ascii_slug`. The first section can have neither.
     sections: Vec<Vec<String>>,
 }
 
@@ -76,7 +76,7 @@ pub fn search(site: &Site) -> Search {
                 .sections
                 .into_iter()
                 .map(|section| {
-                    let usual = section.id == fragment_of(&section.title);
+                    let usual = section.id == ascii_slug(&section.title);
                     let id = (!usual).then_some(section.id);
                     std::iter::once(section.title).chain(id).collect()
                 })
@@ -102,14 +102,6 @@ pub fn search(site: &Site) -> Search {
         index: serde_json::to_string(&index).unwrap_or_default(),
         texts: serde_json::to_string(&texts).unwrap_or_default(),
     }
-}
-
-/// The fragment that most headings have, as js/search-index.js computes it.
-fn fragment_of(title: &str) -> String {
-    let lower = title.to_lowercase();
-    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join("-")
 }
 
 /// Words in order, separated by spaces, without the first characters of each that the word before it has too: at most 9, whose number

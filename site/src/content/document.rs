@@ -431,6 +431,14 @@ pub(crate) fn slug(text: &str) -> String {
     }
 }
 
+/// The same of ASCII letters and digits only, and empty for a text without them. js/search-index.js computes it too.
+pub(crate) fn ascii_slug(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
 fn admonition(kind: BlockQuoteKind) -> Event<'static> {
     let (class, title) = match kind {
         BlockQuoteKind::Note => ("note", "Note"),

@@ -3,7 +3,7 @@
 use super::blocks;
 use super::frame::{Page, breadcrumbs};
 use super::lesson::{Neighbour, contents, in_order, on_this_page};
-use crate::content::document::{Section, inline, plain};
+use crate::content::document::{Section, ascii_slug, inline, plain};
 use crate::site::RulePage;
 use crate::{Route, Site};
 use hipward_analyzer::{Applicability, Language, RuleMeta, Severity, TeamRule};
@@ -22,7 +22,7 @@ pub(super) fn index(site: &Site) -> Page {
     let entries = families
         .iter()
         .map(|(family, rules)| {
-            view! { <li><a href=format!("#{}", anchor(family))>{*family}</a>" "<span class="hint">{rules.len()}</span></li> }
+            view! { <li><a href=format!("#{}", ascii_slug(family))>{*family}</a>" "<span class="hint">{rules.len()}</span></li> }
                 .into_any()
         })
         .collect();
@@ -65,20 +65,10 @@ pub(super) fn index(site: &Site) -> Page {
     }
 }
 
-/// A heading's name in an address: `build-files`.
-fn anchor(title: &str) -> String {
-    title
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join("-")
-        .to_lowercase()
-}
-
 fn table(title: &'static str, rows: Vec<AnyView>) -> AnyView {
     view! {
         <section data-rules>
-            <h2 id=anchor(title)>{title}</h2>
+            <h2 id=ascii_slug(title)>{title}</h2>
             <div class="scroll" tabindex="0" role="group" aria-label=title>
                 <table class="rules">
                     <thead>
@@ -153,7 +143,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         });
     let main = view! {
         <article class="rule">
-            {breadcrumbs(&[(site.href(&Route::Rules), "Rules"), (format!("{}#{}", site.href(&Route::Rules), anchor(meta.family.title())), meta.family.title())], meta.name)}
+            {breadcrumbs(&[(site.href(&Route::Rules), "Rules"), (format!("{}#{}", site.href(&Route::Rules), ascii_slug(meta.family.title())), meta.family.title())], meta.name)}
             <h1>{meta.name}" "<small>{meta.id}</small></h1>
             <p class="lead" inner_html=inline(meta.title, site.base())></p>
             <dl class="facts">
