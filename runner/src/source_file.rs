@@ -23,7 +23,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file that nobody passed, such as one beside a source. A pipe, which could block, is an error.
+/// Reads a file that the user did not pass, such as one beside a source. A pipe, which could block, is an error.
 pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(ErrorKind::InvalidInput.into());

@@ -162,7 +162,7 @@ fn entries_that_cannot_be_read_are_noted_and_skipped() {
         symlink(target, path(link)).expect("a link");
     }
     let _socket = UnixListener::bind(path("socket.py")).expect("a socket");
-    // A pipe that nobody writes to blocks its reader, also where the project context of `b.cu` looks for build files.
+    // A pipe without a writer blocks its reader, also where the project context of `b.cu` looks for build files.
     for name in ["pipe.txt", "setup.py", "kernels/CMakeLists.txt"] {
         let made = Command::new("mkfifo").arg(path(name)).status();
         assert!(made.expect("mkfifo runs").success());

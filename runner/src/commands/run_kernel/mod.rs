@@ -131,10 +131,9 @@ fn run_kernel(args: &Args) -> Result<bool, Box<dyn Error>> {
         .into());
     }
     if listing.kernels.is_empty() {
-        let error = listing.kernel(None).err();
-        return Err(error
-            .map_or_else(String::new, |error| code.explain(None, &error, WHOLE))
-            .into());
+        listing
+            .kernel(None)
+            .map_err(|error| code.explain(None, &error, WHOLE))?;
     }
     let symbol = spec.symbol(&listing)?;
     let program = Program::new(&listing, Some(&symbol))
