@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from hipward_kernels.harness import contract, precision, snippet_checks, step_cost
+from hipward_kernels.harness import contract, precision, snippet_checks, step_cost, vector_isa
 from hipward_kernels.harness.clean_process import MODEL_NEW as MODEL_NEW_CLASS
 from hipward_kernels.harness.clean_process import CleanProcess, NotTimedError, differs
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
@@ -225,6 +225,8 @@ class _Run:
         lines.variants([variant for variant in VARIANT_INFO if variant.id in job.variants])
         lines.step("load")
         self.threads = torch.get_num_threads()
+        if self.device.type == "cpu" and COMPILED in job.variants:
+            vector_isa.determine()
         forget_compilations()
         self.seals = Seals()
         self.object_seals = ObjectSeals(self.lines, self.clock)
