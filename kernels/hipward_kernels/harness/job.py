@@ -225,8 +225,6 @@ class _Run:
         lines.variants([variant for variant in VARIANT_INFO if variant.id in job.variants])
         lines.step("load")
         self.threads = torch.get_num_threads()
-        if self.device.type == "cpu" and COMPILED in job.variants:
-            vector_isa.determine()
         forget_compilations()
         self.seals = Seals()
         self.object_seals = ObjectSeals(self.lines, self.clock)
@@ -554,6 +552,8 @@ class _Run:
             torch.backends.cudnn.allow_tf32 = True
 
     def _built(self, variant: VariantId, origin: Origin) -> BuiltVariant:
+        if variant == COMPILED and self.device.type == "cpu":
+            vector_isa.determine()
         is_out = COMPILED in self.job.variants and COMPILED not in self.variants
         idle = {*self.idle, COMPILED} if is_out else self.idle
         built = build(variant, origin, self.variants, self.costly, idle)

@@ -1,6 +1,6 @@
 """Determines once which vector instructions `torch.compile` uses on the CPU, before a job needs them.
 
-Inductor uses the first instruction set of its list for which a test library can be compiled and loaded, and yet compiles
+Inductor uses the first instruction set of its list for which a test library can be compiled and loaded, but compiles
 one for each that the CPU has, which takes 9 s on two cores. Here only the first is compiled, while the worker waits.
 """
 
