@@ -6,10 +6,14 @@ The list follows what was seen on public kernel leaderboards. What one process c
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
-from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -23,9 +27,6 @@ from hipward_kernels.harness.race import Entrant
 from hipward_kernels.harness.tamper import Seals
 from hipward_kernels.harness.timing import HostClock
 from hipward_kernels.kernelbench.workers import Worker
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NEW = """
 import hashlib, itertools, threading, time
@@ -304,6 +305,10 @@ os._exit(0)
             "import re\nspoofed = compile('import gc; gc.get_objects()', torch.__file__, 'exec')",
             "return (exec(spoofed), x + self.weight)[1]",
         ),
+        ("import ctypes", "return (ctypes.py_object.from_address(id(x)), x + self.weight)[1]"),
+        ("import ctypes", "return (ctypes.string_at(id(x), 8), x + self.weight)[1]"),
+        ("import _ctypes", "return (_ctypes.PyObj_FromPtr(id(x)), x + self.weight)[1]"),
+        ("import ctypes", "return (ctypes.pythonapi.PyThreadState_Get, x + self.weight)[1]"),
         ("import types\ndef own(): pass", "own.__code__.replace(co_filename=torch.__file__); return x + self.weight"),
     ],
     ids=[
@@ -319,6 +324,10 @@ os._exit(0)
         "the frame of a generator",
         "a profiler",
         "compiled under PyTorch's name",
+        "an object at an address",
+        "bytes at an address",
+        "an object by its number",
+        "Python's C interface",
         "renamed to PyTorch's name",
     ],
 )
@@ -331,13 +340,14 @@ def test_searching_for_objects_of_the_harness_fails_the_job(tmp_path: Path, top:
 
 
 HARMLESS = """
-import collections, dataclasses, enum, logging, traceback, typing, warnings
+import collections, ctypes, dataclasses, enum, logging, traceback, typing, warnings
 from typing import NamedTuple
 
 Pair = collections.namedtuple("Pair", "first second")
 Typed = typing.NamedTuple("Typed", [("value", int)])
 Color = enum.Enum("Color", "RED GREEN")
 exec("answer = 42")
+absolute = ctypes.CDLL(None).abs
 
 
 @dataclasses.dataclass
@@ -346,6 +356,7 @@ class Settings:
 
 
 def tell():
+    assert absolute(ctypes.c_int(-2)) == 2
     warnings.warn("slow")
     logging.getLogger("mine").warning("slow")
     try:
@@ -374,7 +385,7 @@ def test_ordinary_use_of_pythons_library_is_not_refused(tmp_path: Path) -> None:
 def test_packages_of_pythonpath_may_use_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "framed.py").write_text("import sys\nNAME = sys._getframe(0).f_code.co_name\n", encoding="utf-8")
     # The folder of the snippet is below the second one, which makes the snippet no package.
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), gettempdir()]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), tempfile.gettempdir()]))
 
     def last_line(top: str) -> dict[str, Any]:
         return Worker().run(snippet(top=top), "cpu", 0.2, 60.0, ["eager", "eager-control"]).lines[-1][1]
@@ -399,16 +410,31 @@ def test_no_work_is_faster_than_the_roofline(tmp_path: Path) -> None:
     assert 0.01 < floor["floor_ms"] < samples[len(samples) // 2]
 
 
-FRAME = """
-import ctypes
-api = ctypes.pythonapi
-api.PyThreadState_Get.restype = ctypes.c_void_p
-api.PyThreadState_GetFrame.restype = ctypes.py_object
-api.PyThreadState_GetFrame.argtypes = [ctypes.c_void_p]
+FRAME_IN_C = """
+void *PyThreadState_Get(void), *PyThreadState_GetFrame(void *);
+void *this_frame(void) { return PyThreadState_GetFrame(PyThreadState_Get()); }
 """
-"""`ctypes` reaches frames without an audit event; what a snippet changes there is detected."""
 
-THIS_FRAME = "api.PyThreadState_GetFrame(api.PyThreadState_Get())"
+
+def frame_library() -> Path:
+    """A library whose function returns the frame of its caller."""
+    folder = Path(tempfile.mkdtemp(prefix="hipward-frame-"))
+    atexit.register(shutil.rmtree, folder)
+    library = folder / "frame.so"
+    subprocess.run(
+        ["/usr/bin/cc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], input=FRAME_IN_C, text=True, check=True
+    )
+    return library
+
+
+FRAME = f"""
+import ctypes
+api = ctypes.PyDLL({str(frame_library())!r})
+api.this_frame.restype = ctypes.py_object
+"""
+"""Code in C reaches frames without an audit event; what a snippet changes there is detected."""
+
+THIS_FRAME = "api.this_frame()"
 
 LATE = f"""{FRAME}
 import time

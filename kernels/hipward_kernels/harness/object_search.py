@@ -1,12 +1,14 @@
 """Detects that a snippet searches the process for objects of other code, such as the clock, or the lines' secret.
 
-Python reports such calls to audit hooks before they run, and an audit hook cannot be removed. Two kinds are refused:
+Python reports such calls to audit hooks before they run, and an audit hook cannot be removed. Three kinds are refused:
 
 * calls that return objects of the whole process, from any code but PyTorch's;
 * access to frames, whose locals include those objects, from code that is neither Python's nor an installed package's.
-  The name of its file tells which code that is; a snippet may not compile code under such a name.
+  The name of its file tells which code that is; a snippet may not compile code under such a name;
+* from the same code, reading memory at an address with `ctypes`, and calling Python's C interface with it.
 
-Not detected: a search with `ctypes`.
+Not detected: a search by code in C, and `ctypes.cast`, which Python does not report. The runner marks results of
+snippets that name either (`runner/src/jobs/native_code.rs`).
 """
 
 from __future__ import annotations
@@ -41,13 +43,20 @@ FRAME_ATTRIBUTES = frozenset(("tb_frame", "gi_frame", "cr_frame", "ag_frame"))
 CODE = frozenset(("compile", "code.__new__", "marshal.loads"))
 """Audit events of ways to make code whose file has any name."""
 
+MEMORY = frozenset(("ctypes.cdata", "ctypes.PyObj_FromPtr", "ctypes.string_at", "ctypes.wstring_at"))
+"""Audit events of reading memory at an address."""
+
+C_FUNCTION = "ctypes.dlsym"
+"""Audit event of looking up a function of a library."""
+
 HELPERS: Mapping[str, tuple[str, ...] | None] = {
     "inspect.py": None,
     "bdb.py": None,
+    "ctypes/__init__.py": None,
     "traceback.py": ("walk_stack", "walk_tb"),
     "logging/__init__.py": ("currentframe", "<lambda>"),
 }
-"""Functions of Python's library that hand frames to their caller; None: all of the file."""
+"""Functions of Python's library that act for their caller; None: all of the file."""
 
 
 class SearchRefusedError(RuntimeError):
@@ -80,6 +89,7 @@ def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], 
     """The audit hook."""
     refused, current, decode = SearchRefusedError, sys._getframe, os.fsdecode  # noqa: SLF001
     searches, frames, attributes, code = SEARCHES, FRAMES, FRAME_ATTRIBUTES, CODE
+    memory, c_function = MEMORY, C_FUNCTION
     pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), _predicates(snippets)
 
     def refusal(event: str, arguments: tuple[Any, ...], frame: FrameType) -> str | None:
@@ -88,6 +98,11 @@ def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], 
             return None if frame.f_code.co_filename.startswith(pytorch) else f"called {event}"
         if event in frames:
             return f"called {event}" if is_foreign(frame) else None
+        if event in memory:
+            return f"read memory ({event})" if is_foreign(frame) else None
+        if event == c_function:
+            wanted = str(arguments[1])
+            return f"called {wanted} of Python" if wanted.startswith(("Py", "_Py")) and is_foreign(frame) else None
         if event == "object.__getattr__":
             return f"read {arguments[1]}" if arguments[1] in attributes and is_foreign(frame) else None
         name = arguments[1] if len(arguments) > 1 else None
@@ -95,7 +110,7 @@ def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], 
         is_own = is_installed(frame.f_code.co_filename)
         return "made code under the name of an installed file" if is_named and not is_own else None
 
-    watched = {*searches, *frames, *code, "object.__getattr__"}
+    watched = {*searches, *frames, *memory, *code, c_function, "object.__getattr__"}
     thread, looking = get_ident, set[int]()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -115,7 +130,7 @@ def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], 
 def _predicates(snippets: Path) -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
     """Whether a file is installed, and whether a frame is a snippet's.
 
-    A frame of a function that hands frames to its caller is the caller's.
+    A frame of a function that acts for its caller is the caller's.
     """
     roots, own, helpers = _roots(), f"{snippets}/", dict(HELPERS)
 

@@ -10,6 +10,7 @@ mod failure_messages;
 mod host_facts;
 mod lease_messages;
 mod load;
+mod native_code;
 mod output;
 mod persist;
 mod private_directory;

@@ -3,6 +3,7 @@
 use super::{
     failure_messages,
     load::Snapshot,
+    native_code,
     output::{self, Output},
     persist::persist,
     protocol_state::ProtocolState,
@@ -94,7 +95,10 @@ impl<'a> Run<'a> {
             begun: false,
             begin_unsent: false,
             sent: 0,
-            unsent: warning.into_iter().collect(),
+            unsent: native_code::warning(&lease.code)
+                .into_iter()
+                .chain(warning)
+                .collect(),
             retry_at: None,
             before: None,
             timing: None,
