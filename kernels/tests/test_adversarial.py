@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import torch
+from setuptools.command import editable_wheel  # type: ignore[import-untyped]
 from test_harness import Outcome, run, snippet
 
 import hipward_kernels.harness.job  # noqa: F401 - what a job's process has imported
@@ -392,6 +393,21 @@ def test_packages_of_pythonpath_may_use_frames(tmp_path: Path, monkeypatch: pyte
 
     assert last_line("import framed") == {"type": "finished"}
     assert last_line("import sys; sys._getframe(0)")["code"] == "tampered"
+
+
+def test_editable_packages_may_use_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installed by setuptools with a finder, so that no folder on `sys.path` contains them."""
+    package, installed = tmp_path / "sources" / "framed", tmp_path / "installed"
+    package.mkdir(parents=True)
+    installed.mkdir()
+    (package / "__init__.py").write_text("import sys\nNAME = sys._getframe(0).f_code.co_name\n", encoding="utf-8")
+    finder = editable_wheel._finder_template("__editable___framed_finder", {"framed": str(package)}, {})
+    (installed / "__editable___framed_finder.py").write_text(finder, encoding="utf-8")
+    start = "import __editable___framed_finder\n__editable___framed_finder.install()\n"
+    (installed / "sitecustomize.py").write_text(start, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    code = snippet(top="import framed")
+    assert Worker().run(code, "cpu", 0.2, 60.0, ["eager", "eager-control"]).lines[-1][1] == {"type": "finished"}
 
 
 def test_no_work_is_faster_than_the_roofline(tmp_path: Path) -> None:

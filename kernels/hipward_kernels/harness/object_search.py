@@ -152,9 +152,16 @@ def _predicates(snippets: Path) -> tuple[Callable[[str], bool], Callable[[FrameT
 
 
 def _roots() -> tuple[str, ...]:
-    """The folders of Python's library, of installed packages, also those of PYTHONPATH, and of this package."""
+    """The folders of Python's library, of installed packages, also those of PYTHONPATH, and of this package.
+
+    Setuptools installs a package editably, if its folder cannot be on `sys.path`, with a module that maps the names of
+    packages to their folders.
+    """
     paths = sysconfig.get_paths()
     folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     packages = [str(Path(torch.__file__).parents[1]), str(Path(__file__).parents[1])]
     on_path = [entry for entry in sys.path if Path(entry).is_absolute()]
-    return (*(f"{folder}/" for folder in (*folders, *site.getsitepackages(), *packages, *on_path)), "<frozen ")
+    finders = [module for name, module in sys.modules.items() if name.startswith("__editable___")]
+    editable = [folder for finder in finders for folder in getattr(finder, "MAPPING", {}).values()]
+    roots = (*folders, *site.getsitepackages(), *packages, *on_path, *editable)
+    return (*(f"{folder}/" for folder in roots), "<frozen ")
