@@ -558,6 +558,12 @@ fn unknown_routes_are_problems_in_the_api_and_pages_elsewhere() {
             .starts_with("text/html")
     );
     assert!(answer.headers().contains_key("content-security-policy"));
+    // A part of the course is no page of its own.
+    let answer = agent().get(format!("{}/learn/port/", server.url)).call();
+    let answer = answer.expect("answers");
+    assert_eq!(answer.status(), 307);
+    assert_eq!(answer.headers()["location"], "/learn/#port");
+    assert_eq!(server.get("/learn/nothing/").0, 404);
     assert_eq!(server.get("/").0, 200);
     assert_eq!(server.get("/jobs/aaaaaaaaaaaaaaaaaaaaaaaaaa/").0, 404);
     assert_eq!(server.get("/assets/nothing.js").0, 404);

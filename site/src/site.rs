@@ -286,6 +286,13 @@ impl Site {
         routes
     }
 
+    /// Where a part of the course is: `/learn/#port` for `/learn/port/`, which is no page.
+    pub fn part_address(&self, path: &str) -> Option<String> {
+        let slug = path.strip_prefix("/learn/")?.trim_end_matches('/');
+        let part = self.content.parts.iter().find(|part| part.slug == slug)?;
+        Some(format!("{}#{}", Route::Learn.path(), part.slug))
+    }
+
     /// The page at a path below the base, with or without its final slash.
     pub fn resolve(&self, path: &str) -> Option<Route> {
         let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();

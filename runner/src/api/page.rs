@@ -64,7 +64,10 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     match pages.canonical_path(path) {
         Some(proper) if proper != path => Redirect::permanent(&proper).into_response(),
         Some(proper) => site_page(&app, pages, proper, request.headers()).await,
-        None => not_found(&app),
+        None => match pages.part_address(path) {
+            Some(address) => Redirect::temporary(&address).into_response(),
+            None => not_found(&app),
+        },
     }
 }
 

@@ -309,6 +309,11 @@ impl Pages {
         }
     }
 
+    /// See [`Site::part_address`].
+    pub(crate) fn part_address(&self, path: &str) -> Option<String> {
+        self.site.part_address(path)
+    }
+
     /// The page at a canonical path, if it was rendered before and shows the current capabilities of the runner,
     /// or those of a moment ago.
     pub(crate) fn fresh(&self, path: &str) -> Option<Arc<StoredBody>> {

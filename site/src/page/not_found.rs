@@ -10,9 +10,9 @@ pub(super) fn page(site: &Site) -> Page {
         description: "There is no page at this address.".to_owned(),
         main: view! {
             <h1>"There is no page here"</h1>
-            <p class="lead">"The address may be mistyped, or the job was on another runner."</p>
+            <p class="lead">"The address may be mistyped. The page of a job is on the runner that ran it."</p>
             <ul>
-                <li><a href=site.base().to_owned()>"Start page, with all lessons"</a></li>
+                <li><a href=site.href(&Route::Learn)>"All lessons"</a></li>
                 <li><a href=site.href(&Route::Playground)>"Playground"</a></li>
                 <li><a href=site.href(&Route::Rules)>"Rules"</a></li>
             </ul>
