@@ -5,12 +5,13 @@
 
 use super::glossary::TermLinker;
 use super::math::mathml;
+use super::units::unbroken;
 use crate::escape::escape;
 use pulldown_cmark::{
     BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag,
     TagEnd, html,
 };
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// A page's body.
 #[derive(Clone, Debug)]
@@ -195,7 +196,7 @@ impl<B> Document<B> {
         for part in &self.parts {
             match part {
                 Part::Prose(events) => {
-                    html::push_html(&mut out, events.iter().map(|event| based(event, base)));
+                    html::push_html(&mut out, events.iter().map(|event| written(event, base)));
                 }
                 Part::Heading {
                     level,
@@ -206,7 +207,7 @@ impl<B> Document<B> {
                     out.push_str(&format!(
                         "<{level} id=\"{id}\"><a class=\"anchor\" href=\"#{id}\">"
                     ));
-                    html::push_html(&mut out, inside.iter().map(|event| based(event, base)));
+                    html::push_html(&mut out, inside.iter().map(|event| written(event, base)));
                     out.push_str(&format!("</a></{level}>\n"));
                 }
                 Part::Block(block) => out.push_str(&render_block(block)),
@@ -287,7 +288,7 @@ pub(crate) fn inline(markdown: &str, base: &str) -> String {
             Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
             Event::InlineMath(latex) => formula(latex, false),
             Event::DisplayMath(latex) => formula(latex, true),
-            event => based(&event, base).into_static(),
+            event => written(&event, base).into_static(),
         });
     let mut out = String::new();
     html::push_html(&mut out, events);
@@ -465,8 +466,8 @@ fn is_safe_link(target: &str) -> bool {
     }
 }
 
-/// Internal links are written from the root; a site may live below one.
-fn based<'a>(event: &Event<'a>, base: &str) -> Event<'a> {
+/// An event as it is written: internal links are written from the root, and a site may live below one.
+fn written<'a>(event: &Event<'a>, base: &str) -> Event<'a> {
     match event {
         Event::Start(Tag::Link {
             link_type,
@@ -478,6 +479,10 @@ fn based<'a>(event: &Event<'a>, base: &str) -> Event<'a> {
             dest_url: CowStr::from(format!("{base}{}", &dest_url[1..])),
             title: title.clone(),
             id: id.clone(),
+        }),
+        Event::Text(text) => Event::Text(match unbroken(text) {
+            Cow::Borrowed(_) => text.clone(),
+            Cow::Owned(text) => text.into(),
         }),
         event => event.clone(),
     }

@@ -22,6 +22,7 @@ pub(crate) mod results;
 mod source;
 mod toml_mistakes;
 pub(crate) mod transcript;
+mod units;
 pub(crate) mod written;
 
 pub use error::{ContentError, ContentErrors, Mistake};
