@@ -9,6 +9,8 @@ pub struct Error {
     pub line: u32,
     /// What is wrong.
     pub message: String,
+    /// Whether a launch did not end within its budget of instructions.
+    pub is_over_budget: bool,
 }
 
 impl Error {
@@ -16,6 +18,7 @@ impl Error {
         Self {
             line,
             message: message.into(),
+            is_over_budget: false,
         }
     }
 }

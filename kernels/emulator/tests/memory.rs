@@ -40,7 +40,7 @@ fn stores_past_the_end_are_dropped_and_reported() {
     assert_eq!(finding.lanes, !0 << 10);
     assert_eq!(
         finding.message,
-        "lane 10 stores 4 bytes 0 bytes past the end of x, which has 40 bytes"
+        "lane 10 stores 4 bytes right past the end of x, which has 40 bytes"
     );
 }
 

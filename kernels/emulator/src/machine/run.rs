@@ -244,7 +244,11 @@ impl Execution {
             wave.map_or(0, |wave| wave.number),
             group.map_or([0; 3], |group| group.id),
         );
-        Error::new(step.map_or(program.kernel.line, |step| step.line), message)
+        let line = step.map_or(program.kernel.line, |step| step.line);
+        Error {
+            is_over_budget: true,
+            ..Error::new(line, message)
+        }
     }
 
     /// Findings and counts so far.

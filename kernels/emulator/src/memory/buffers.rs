@@ -384,11 +384,13 @@ impl Memory {
             .get(usize::try_from(slot).unwrap_or(usize::MAX));
         match (after, before) {
             (Some(buffer), _) if offset < LARGEST && offset >= buffer.length => {
+                let distance = match offset - buffer.length {
+                    0 => "right".to_owned(),
+                    bytes => format!("{bytes} bytes"),
+                };
                 format!(
-                    "{} bytes past the end of {}, which has {} bytes",
-                    offset - buffer.length,
-                    buffer.name,
-                    buffer.length
+                    "{distance} past the end of {}, which has {} bytes",
+                    buffer.name, buffer.length
                 )
             }
             (Some(buffer), _) if offset < LARGEST => {

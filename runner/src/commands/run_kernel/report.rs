@@ -61,7 +61,7 @@ impl Outcome<'_> {
         if let Some(error) = &self.report.error {
             let _ = writeln!(out, "error: {}", error.message);
             self.location(&mut out, self.program.source(error.line), error.line);
-            let help = if error.message.contains("did not end") {
+            let help = if error.is_over_budget {
                 "a loop may not end, or a wavefront waits for another one; if the kernel needs more, raise `budget`"
             } else {
                 "correct the kernel at this line"
