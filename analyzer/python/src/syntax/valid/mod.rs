@@ -4,11 +4,16 @@
 //! for constructs that are rare or that the grammar reads differently. The grammar's parser then reads the source. Not in
 //! the browser, whose modules have no space for it.
 
+mod brackets;
+mod definitions;
 mod expressions;
 mod lexer;
 mod nodes;
 mod parser;
+mod patterns;
+mod simple_statements;
 mod statements;
+mod string_lexer;
 mod strings;
 #[cfg(test)]
 mod tests;

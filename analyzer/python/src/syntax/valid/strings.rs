@@ -20,7 +20,7 @@ impl Parser<'_> {
         Some(all)
     }
 
-    fn string(&mut self) -> Option<Id> {
+    pub(super) fn string(&mut self) -> Option<Id> {
         let token = self.bump();
         let node = self.node(Kind::String, token.start);
         let text = self.source.as_bytes();
@@ -113,12 +113,12 @@ impl Parser<'_> {
     }
 
     /// A replacement field.
-    fn field(&mut self, kind: Kind) -> Option<Id> {
+    pub(super) fn field(&mut self, kind: Kind) -> Option<Id> {
         self.enter()?;
         let start = self.bump().start;
         let field = self.node(kind, start);
         let value = match self.token() {
-            Token::Yield => self.yield_()?,
+            Token::Yield => self.yield_expression()?,
             _ => self.expressions()?,
         };
         self.nodes.add(field, value, Field::Other);
