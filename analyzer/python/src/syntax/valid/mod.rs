@@ -1,4 +1,4 @@
-//! A parser for valid Python, several times as fast as the grammar's.
+//! A parser for valid Python, for speed: `analyzer/MEASURED.md` has the figures.
 //!
 //! It returns the tree that the grammar's parser returns, node for node, or none: for a source with a syntax error, and
 //! for constructs that are rare or that the grammar reads differently. The grammar's parser then reads the source. Not in
