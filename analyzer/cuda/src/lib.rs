@@ -23,6 +23,7 @@ pub mod headers;
 mod hipify;
 #[doc(hidden)]
 pub mod lexer;
+mod name_patterns;
 mod names;
 #[doc(hidden)]
 pub mod rules;

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::lexer::Kind;
+use super::name_patterns::{camel_case, systematic, without_version};
 use super::source::Source;
 
 /// `names.txt` as packed by `build.rs`.
@@ -18,27 +19,41 @@ const PACKED: &str = include_str!(concat!(env!("OUT_DIR"), "/names.txt"));
 /// Sorted by name, so that a lookup does not read the whole table.
 static TABLE: LazyLock<String> = LazyLock::new(|| unpacked(PACKED));
 
-/// The lines of [`PACKED`]: a character encodes the length of the prefix shared with the previous name.
+/// The lines of [`PACKED`]: a character encodes the length of the prefix shared with the previous name, and one after a
+/// CUDA name where its HIP name comes from.
 fn unpacked(packed: &str) -> String {
+    let mut sections = packed.split("\n\n");
+    let mut section = || sections.next().unwrap_or_default();
+    let (lengths, cuda_names) = (section(), section());
+    let mut hip_names = section().lines();
     let mut table = String::new();
     let (mut cuda, mut hip) = (String::new(), String::new());
-    for line in packed.lines() {
-        let (name, rest) = match line.strip_suffix('~') {
-            Some(name) => (name, Some("")),
-            None => line
-                .split_once(' ')
-                .map_or((line, None), |(name, rest)| (name, Some(rest))),
-        };
-        go_on(&mut cuda, name);
+    for (length, line) in lengths.bytes().zip(cuda_names.lines()) {
+        let name = line.trim_end_matches(['~', '}', '|', ' ']);
+        go_on(&mut cuda, length, name);
         table.push_str(&cuda);
-        if let Some(rest) = rest {
-            table.push(' ');
-            if rest.is_empty() {
-                table.push('-');
-            } else {
-                go_on(&mut hip, rest);
-                table.push_str(&hip);
+        let known = cuda.trim_end_matches('!');
+        let derived;
+        let hip_name = match &line[name.len()..] {
+            "" => "",
+            "~" => "-",
+            "}" => {
+                derived = without_version(known).unwrap_or_default();
+                &derived
             }
+            "|" => {
+                derived = camel_case(known);
+                &derived
+            }
+            _ => {
+                let (length, rest) = hip_names.next().unwrap_or("!").split_at(1);
+                go_on(&mut hip, length.as_bytes()[0], rest);
+                &hip
+            }
+        };
+        if !hip_name.is_empty() {
+            table.push(' ');
+            table.push_str(hip_name);
         }
         table.push('\n');
     }
@@ -46,10 +61,9 @@ fn unpacked(packed: &str) -> String {
 }
 
 /// Turns the previous name into the next one.
-fn go_on(name: &mut String, packed: &str) {
-    let same = packed.bytes().next().unwrap_or(b'!').saturating_sub(b'!');
-    name.truncate(usize::from(same));
-    name.push_str(packed.get(1..).unwrap_or_default());
+fn go_on(name: &mut String, length: u8, rest: &str) {
+    name.truncate(usize::from(length.saturating_sub(b'!')));
+    name.push_str(rest);
 }
 
 /// The entry of a CUDA name.
@@ -179,34 +193,6 @@ fn find(cuda: &str) -> Option<&'static str> {
         }
     }
     None
-}
-
-/// CUDA's prefixes and HIP's, the longer ones first.
-const BEGINNINGS: &[(&str, &str)] = &[
-    ("CUBLASLT_", "HIPBLASLT_"),
-    ("CUBLAS_", "HIPBLAS_"),
-    ("CUSPARSE_", "HIPSPARSE_"),
-    ("CUSOLVER_", "HIPSOLVER_"),
-    ("CUFFT_", "HIPFFT_"),
-    ("CURAND_", "HIPRAND_"),
-    ("NVRTC_", "HIPRTC_"),
-    ("cublas", "hipblas"),
-    ("cusparse", "hipsparse"),
-    ("cusolver", "hipsolver"),
-    ("cufft", "hipfft"),
-    ("curand", "hiprand"),
-    ("nvrtc", "hiprtc"),
-    ("cuda", "hip"),
-    ("CUDA_", "HIP_"),
-    ("CU_", "HIP_"),
-    ("cu", "hip"),
-    ("CU", "hip"),
-];
-
-fn systematic(cuda: &str) -> Option<String> {
-    BEGINNINGS
-        .iter()
-        .find_map(|(from, to)| Some(format!("{to}{}", cuda.strip_prefix(from)?)))
 }
 
 #[cfg(test)]

@@ -4,7 +4,11 @@ mod comments;
 mod kinds;
 mod parse;
 mod tree;
+#[cfg(not(target_family = "wasm"))]
+mod valid;
 
 pub use kinds::{Field, KIND_COUNT, Kind};
+#[cfg(not(target_family = "wasm"))]
+pub use parse::is_read_alike;
 pub use parse::{LastParse, parse};
 pub use tree::{Node, Tree};

@@ -2,7 +2,8 @@
 //!
 //! The crate has no clock, so the limit is a number of parser steps.
 
-use std::ops::ControlFlow;
+use std::borrow::Cow;
+use std::ops::{ControlFlow, Range};
 
 use hipward_analyzer_core::analysis::MAX_SOURCE_BYTES;
 use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point};
@@ -44,6 +45,32 @@ pub fn parse<'a>(source: &'a str, last: &mut LastParse) -> Option<Tree<'a>> {
     if source.len() > MAX_SOURCE_BYTES {
         return None;
     }
+    let (text, hidden_comments) = without_long_blocks(source);
+    #[cfg(not(target_family = "wasm"))]
+    if let Some(nodes) = super::valid::parse(&text) {
+        last.0 = None;
+        return Some(Tree::of_valid(source, nodes, hidden_comments));
+    }
+    parse_with_grammar(source, text, hidden_comments, last)
+}
+
+/// False if the two parsers read `source` differently. For tests.
+#[cfg(not(target_family = "wasm"))]
+pub fn is_read_alike(source: &str) -> bool {
+    let (text, hidden) = without_long_blocks(source);
+    super::valid::parse(&text).is_none_or(|nodes| {
+        parse_with_grammar(source, text, hidden, &mut LastParse::default())
+            .is_some_and(|tree| tree.first_error().is_none() && tree.entries() == nodes)
+    })
+}
+
+/// Parses `text`, which is `source` without `hidden_comments`, with the grammar's parser.
+fn parse_with_grammar<'a>(
+    source: &'a str,
+    text: Cow<'a, str>,
+    hidden_comments: Vec<Range<usize>>,
+    last: &mut LastParse,
+) -> Option<Tree<'a>> {
     let grammar = Grammar::python();
     let mut parser = Parser::new();
     // Only a grammar built for another parser version is rejected, and the versions are pinned together.
@@ -56,7 +83,6 @@ pub fn parse<'a>(source: &'a str, last: &mut LastParse) -> Option<Tree<'a>> {
         }
         None => ControlFlow::Break(()),
     };
-    let (text, hidden_comments) = without_long_blocks(source);
     let bytes = text.as_bytes();
     // Error recovery depends on the previous tree, and a report must not. After an edit, most errors are still there.
     let old = last
@@ -195,7 +221,8 @@ def second(c):
             if round % 5 == 0 {
                 text = START.repeat(3);
             }
-            let tree = parse(&text, &mut last).expect("short");
+            let (shown, hidden) = without_long_blocks(&text);
+            let tree = parse_with_grammar(&text, shown, hidden, &mut last).expect("short");
             let parsed = &last.0.as_ref().expect("parsed").parsed;
             let fresh = Tree::new(&text, parsed, Grammar::python(), Vec::new(), None);
             assert_eq!(tree.entries(), fresh.entries(), "{text}");

@@ -22,13 +22,13 @@ impl Node {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
-    start: u32,
-    end: u32,
-    parent: u32,
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) parent: u32,
     /// One past the last node of this subtree.
-    after: u32,
-    kind: Kind,
-    field: Field,
+    pub(super) after: u32,
+    pub(super) kind: Kind,
+    pub(super) field: Field,
 }
 
 /// A statement that begins with a keyword, in a [`Flat`] tree.
@@ -102,7 +102,7 @@ const ROOT: Node = Node(0);
 /// The maximum depth of nodes; deeper nodes are omitted. This limits the length of a walk from a node to the root.
 ///
 /// Every operand of `a + b + …` and every call of `a.b().c()…` is one or two levels deeper than the next.
-const MAX_DEPTH: usize = 1000;
+pub(super) const MAX_DEPTH: usize = 1000;
 
 /// Statements whose first child is a keyword, which the parser stores in the statement itself.
 fn begins_with_keyword(kind: Kind) -> bool {
@@ -119,6 +119,26 @@ fn begins_with_keyword(kind: Kind) -> bool {
 }
 
 impl<'a> Tree<'a> {
+    /// The tree of a source without errors.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn of_valid(
+        source: &'a str,
+        nodes: Vec<Entry>,
+        hidden_comments: Vec<Range<usize>>,
+    ) -> Tree<'a> {
+        Tree {
+            source,
+            nodes,
+            marks: Vec::new(),
+            error_nodes: Vec::new(),
+            missing: Vec::new(),
+            cut: None,
+            hidden_comments,
+            #[cfg(test)]
+            copied: 0,
+        }
+    }
+
     pub(super) fn new(
         source: &'a str,
         parsed: &tree_sitter::Tree,
@@ -441,7 +461,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-#[cfg(test)]
+#[cfg(not(target_family = "wasm"))]
 impl Tree<'_> {
     pub(super) fn entries(&self) -> &[Entry] {
         &self.nodes

@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{decides_a_skip, is_named_after_amd, only_returned};
+use crate::rules::helpers::calls::{
+    called, decides_a_skip, has_text, is_named_after_amd, only_returned,
+};
 use crate::semantic::{Value, integer, string_parts};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -12,7 +14,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds comparisons of `torch.cuda.get_device_capability()`, of a device's `major` and `minor`, of a parameter such
-    /// as `capability`, or of a function that returns one of these, with SM versions or lists of SM versions, and lookups of `sm_…` names in `torch.cuda.get_arch_list()`.
+    /// as `capability`, or of a function that returns one of these, with SM versions or lists of SM versions, of Triton's `get_current_target().arch` with numbers, and lookups of `sm_…` names
+    /// in `torch.cuda.get_arch_list()`.
     ///
     /// ## Why on ROCm
     ///
@@ -57,6 +60,7 @@ declare_rule! {
         family: BackendCode,
         severity: Warning,
         also: [
+            Error "if the comparison raises TypeError",
             Info "in a source that checks torch.version.hip, and in a condition that skips a test",
         ],
         applicability: DisplayOnly,
@@ -90,6 +94,16 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             arch.name()
         );
         report(cx, node, Severity::Warning, message);
+        return;
+    }
+    if let [left, operator, right] = parts[..]
+        && orders_arch(cx, tree.kind(operator), [left, right])
+    {
+        let message = format!(
+            "On ROCm this architecture is a text such as {}; to compare it with a number raises TypeError.",
+            arch.name()
+        );
+        report(cx, node, Severity::Error, message);
         return;
     }
     let reads_capability = |side: &Node| {
@@ -367,6 +381,30 @@ fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {
         Kind::GreaterEqual => ordering != Ordering::Less,
         _ => return None,
     })
+}
+
+/// `driver.active.get_current_target().arch >= 90`, in a source that does not distinguish Triton's backends
+fn orders_arch(cx: &PythonChecker<'_>, operator: Kind, sides: [Node; 2]) -> bool {
+    let tree = cx.tree();
+    let is_arch = |side: &Node| {
+        let side = cx.semantics.expression(*side);
+        tree.child(side, Field::Attribute)
+            .is_some_and(|name| tree.text(name) == "arch")
+            && tree.child(side, Field::Object).is_some_and(|object| {
+                called(cx, cx.semantics.expression(object)) == "get_current_target"
+            })
+    };
+    matches!(
+        operator,
+        Kind::Less | Kind::LessEqual | Kind::Greater | Kind::GreaterEqual
+    ) && sides.iter().any(is_arch)
+        && sides
+            .iter()
+            .any(|side| integer(&cx.semantics, *side).is_some())
+        && !cx.mentions_hip()
+        && !["backend ==", "backend !=", "backend in", "is_cuda"]
+            .iter()
+            .any(|word| has_text(cx, word))
 }
 
 /// `"sm_90" in torch.cuda.get_arch_list()`, `f"sm_{major}{minor}" == "sm_90"`

@@ -75,6 +75,13 @@ impl Configuration {
         })
     }
 
+    /// Whether `name` is a parameter of the kernel.
+    pub(crate) fn is_parameter(&self, cx: &PythonChecker<'_>, name: &str) -> bool {
+        super::kernels::parameters(cx, self.kernel)
+            .into_iter()
+            .any(|parameter| cx.tree().text(parameter) == name)
+    }
+
     /// [`Configuration::value`], if it is an integer in the source.
     pub(crate) fn number(&self, cx: &PythonChecker<'_>, name: &str) -> Option<i64> {
         integer(&cx.semantics, self.value(cx, name)?)

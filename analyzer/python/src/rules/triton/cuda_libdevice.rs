@@ -8,8 +8,9 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds imports from `triton.language.extra.cuda`, and calls of functions of `triton.language.extra.libdevice`
-    /// that have no AMD equivalent, or of `triton.language.libdevice`, which Triton 3 does not have.
+    /// Finds imports from `triton.language.extra.cuda` and from Gluon's module for NVIDIA GPUs, calls of their functions such as
+    /// `tl.extra.cuda.smid()`, and calls of functions of `triton.language.extra.libdevice` that have no AMD equivalent, or of
+    /// `triton.language.libdevice`, which Triton 3 does not have.
     ///
     /// ## Why on ROCm
     ///
@@ -64,6 +65,9 @@ declare_rule! {
 }
 
 const CUDA: &str = "triton.language.extra.cuda";
+const GLUON: &str = "triton.experimental.gluon.language.nvidia";
+const FOR_NVIDIA: &str =
+    "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.";
 
 /// The functions of AMD's backend, as of Triton 3.9.
 const ON_AMD: &[&str] = &[
@@ -129,7 +133,10 @@ const ON_AMD: &[&str] = &[
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
-    if !has_text(cx, "libdevice") && !has_text(cx, "extra.cuda") {
+    if !["libdevice", "extra.cuda", GLUON]
+        .iter()
+        .any(|word| has_text(cx, word))
+    {
         return;
     }
     match cx.tree().kind(node) {
@@ -143,7 +150,13 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
     let Some(module) = tree.child(statement, Field::ModuleName) else {
         return;
     };
-    let Some(rest) = tree.text(module).strip_prefix(CUDA) else {
+    let path = tree.text(module);
+    let gluon = || {
+        // Within a function the rest of the source may be for every GPU.
+        let is_top = tree.parent(statement) == Some(tree.root());
+        path.strip_prefix(GLUON).filter(|_| is_top)
+    };
+    let Some(rest) = path.strip_prefix(CUDA).or_else(gluon) else {
         return;
     };
     let errors = ["ImportError", "ModuleNotFoundError"];
@@ -158,7 +171,7 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
         cx.report(
             &RULE,
             module,
-            "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.",
+            FOR_NVIDIA,
             RawFix::display_only("Import it only if torch.version.hip is None"),
         );
         return;
@@ -197,6 +210,15 @@ fn check_call(cx: &PythonChecker<'_>, call: Node) {
     let Some(callee) = cx.callee(call) else {
         return;
     };
+    // Names that were imported from there are reported at their import.
+    let written = cx.tree().child(call, Field::Function);
+    if callee.is_in(CUDA)
+        && written.is_some_and(|name| cx.tree().text(name).contains("extra.cuda."))
+    {
+        let fix = RawFix::display_only("Call it only on NVIDIA GPUs");
+        cx.report(&RULE, call, FOR_NVIDIA, fix);
+        return;
+    }
     // `multiply = libdevice.mul_rn` has a different name here.
     let name = callee.last();
     if callee.is_in("triton.language.libdevice") {

@@ -1,6 +1,7 @@
-//! HW715: options for AMD's matrix instructions that do not do what they are for.
+//! HW715: options for AMD's matrix instructions that do not do what they are for, and options of the CUDA backend.
 
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::has_text;
 use crate::rules::helpers::configurations::{Configuration, configurations};
 use crate::rules::helpers::kernels::{is_kernel, is_tl};
 use crate::semantic::integer;
@@ -15,13 +16,15 @@ declare_rule! {
     /// * `matrix_instr_nonkdim` other than 0, 16 or 32, which are the sizes of the matrix instructions,
     /// * `matrix_instr_nonkdim` or `kpack` for a kernel without `tl.dot`,
     /// * `kpack=2` on gfx950,
-    /// * `waves_per_eu` so large that the sums of a `tl.dot` alone need all registers of a wavefront.
+    /// * `waves_per_eu` so large that the sums of a `tl.dot` alone need all registers of a wavefront,
+    /// * `maxnreg` or `launch_pdl`, in a source that does not distinguish the backends.
     ///
     /// ## Why on ROCm
     ///
     /// These options exist in Triton's AMD backend only. By default it selects instructions with 32 rows; AMD's guide
     /// recommends to try 16 as well. Triton accepts other sizes silently and then uses no matrix instruction. `waves_per_eu=w`
-    /// limits a wavefront to 512/w registers: what does not fit is spilled to memory.
+    /// limits a wavefront to 512/w registers: what does not fit is spilled to memory. `maxnreg` and `launch_pdl` exist in the
+    /// CUDA backend only: the launch raises `KeyError`.
     ///
     /// Measured: Triton 3.9 for gfx942, a float16 product with blocks of 256 × 128 × 64 and 8 wavefronts, whose sums are 64 of its
     /// registers. `waves_per_eu` 0, 1 and 2 spill nothing, 3 spills 13 registers, 4 spills 73 and 8 spills 867. With
@@ -66,7 +69,7 @@ declare_rule! {
         title: "An option for matrix instructions has no or the wrong effect",
         family: Triton,
         severity: Warning,
-        also: [Advice "if the option has no effect"],
+        also: [Advice "if the option has no effect", Error "if the launch fails"],
         applicability: DisplayOnly,
         targets: "targets with MFMA",
         lesson: Some("optimize/wavefronts-and-loads"),
@@ -95,6 +98,22 @@ fn check(cx: &PythonChecker<'_>, kernel: Node) {
 
 fn check_one(cx: &PythonChecker<'_>, one: Configuration, multiplies: bool) {
     let arch = cx.target().arch;
+    for name in ["maxnreg", "launch_pdl"] {
+        if let Some(value) = one.value(cx, name)
+            && cx.tree().kind(value) != Kind::None
+            && !one.is_parameter(cx, name)
+            && !cx.mentions_hip()
+            && !has_text(cx, "is_cuda")
+        {
+            cx.report_as(
+                &RULE,
+                Severity::Error,
+                value,
+                format!("Triton's AMD backend has no option {name}: the launch raises KeyError."),
+                RawFix::display_only("Remove the option"),
+            );
+        }
+    }
     let set = |name| {
         let value = one.value(cx, name)?;
         Some((value, integer(&cx.semantics, value)?))
