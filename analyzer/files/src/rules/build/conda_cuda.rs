@@ -78,6 +78,11 @@ const PACKAGES: &[&str] = &[
     "cupy",
 ];
 
+/// `magma-cuda121` has the CUDA version in its name.
+fn is_cuda(name: &str) -> bool {
+    PACKAGES.contains(&name) || name.starts_with("magma-cuda")
+}
+
 fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
@@ -85,7 +90,7 @@ fn check(cx: &FileChecker<'_>) {
     for requirement in &cx.facts.requirements {
         if requirement.installer == Installer::Conda
             && !requirement.guarded
-            && PACKAGES.contains(&requirement.normalized().as_str())
+            && is_cuda(&requirement.normalized())
         {
             let name = requirement.name.as_str();
             cx.report(

@@ -378,7 +378,13 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         .iter()
         .filter(|found| !found.guarded && found.installer != Installer::Conda)
     {
-        let name = requirement.normalized();
+        let from = requirement.specifier.as_str();
+        // FlashAttention 3 is a folder of FlashAttention's repository.
+        let name = if from.contains("flash-attention") && from.ends_with("subdirectory=hopper") {
+            "flash-attn-3".to_owned()
+        } else {
+            requirement.normalized()
+        };
         let known = PACKAGES.iter().find(|package| matches(package.name, &name));
         let newest = specifiers::newest(requirement.specifier.as_str());
         let obstacle = newest.and_then(|newest| releases::obstacle(&name, newest, cx.target));

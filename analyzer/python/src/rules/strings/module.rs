@@ -1,11 +1,13 @@
 //! HW112: further libraries that are CUDA code, and functions that are named after an NVIDIA architecture:
-//! `from sageattention import sageattn_qk_int8_pv_fp8_cuda_sm90`.
+//! `from sageattention import sageattn_qk_int8_pv_fp8_cuda_sm90`. HW103: FlashAttention 3 as a model's attention.
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
+use crate::rules::helpers::calls::keyword;
 use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::rules::vendor::cuda_only_library::RULE;
-use crate::semantic::is_import_guarded;
+use crate::rules::vendor::flash_attn;
+use crate::semantic::{is_import_guarded, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
 
@@ -40,6 +42,7 @@ const USES: &[ApiRule] = &[
     missing("flash_mla", ATTENTION),
     missing("block_sparse_attn", ATTENTION),
     missing("polygraphy", "Use MIGraphX or torch.compile"),
+    missing("cudnn", ATTENTION),
     missing("cuvs", RAPIDS),
     missing("cucim", RAPIDS),
     missing("cuspatial", RAPIDS),
@@ -74,8 +77,27 @@ const ARCHES: &[&str] = &[
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
-    if cx.tree().kind(node) == Kind::ImportFromStatement {
-        check_names(cx, node);
+    match cx.tree().kind(node) {
+        Kind::ImportFromStatement => check_names(cx, node),
+        Kind::Call => check_attention(cx, node),
+        _ => {}
+    }
+}
+
+/// `from_pretrained(name, attn_implementation="flash_attention_3")`
+fn check_attention(cx: &PythonChecker<'_>, call: Node) {
+    let Some(value) = keyword(cx, call, "attn_implementation")
+        .filter(|value| string(&cx.semantics, *value) == Some("flash_attention_3"))
+    else {
+        return;
+    };
+    if !cx.mentions_hip() {
+        cx.report(
+            &flash_attn::RULE,
+            value,
+            "FlashAttention 3 has no ROCm build, so the model is not loaded.",
+            RawFix::display_only("Use \"sdpa\""),
+        );
     }
 }
 

@@ -74,6 +74,10 @@ pub const TOOLS: &[(&str, &str)] = &[
         "Inspect code objects with llvm-objdump or roc-obj-ls",
     ),
     (
+        "trtexec",
+        "Compile the model with MIGraphX's migraphx-driver",
+    ),
+    (
         "trtllm-build",
         "Serve the model with vLLM, which supports ROCm",
     ),
