@@ -17,7 +17,7 @@ declare_rule! {
     /// ROCm has no `cuda_runtime.h`. `hip/hip_runtime.h` replaces it and `cuda.h`; each library's headers are in a
     /// separate folder. Two CUDA headers may correspond to one HIP header, which is then included once.
     ///
-    /// In a PyTorch extension PyTorch's hipify changes the includes, so nothing is reported there.
+    /// In a PyTorch extension PyTorch's hipify changes the includes; only those that it does not know are reported.
     ///
     /// ## Example
     ///
@@ -52,8 +52,33 @@ declare_rule! {
     }
 }
 
+/// The headers with a counterpart that the hipify of PyTorch 2.15 leaves, or turns into a path that does not exist.
+const NOT_HIPIFIED: &str = "cudaProfiler.h device_launch_parameters.h device_atomic_functions.h sm_20_atomic_functions.h \
+    sm_30_intrinsics.h sm_60_atomic_functions.h crt/device_functions.h texture_fetch_functions.h vector_functions.h \
+    texture_types.h surface_types.h math_constants.h cuda_fp16.hpp cuda_fp8.h cublas_api.h cublasXt.h cusolverMg.h \
+    cusolverRf.h cusolverSp.h cusolverSp_LOWLEVEL_PREVIEW.h cusolver_common.h cusparse_v2.h nvtx3/nvToolsExt.h";
+
+fn in_extension(cx: &CudaChecker<'_>) {
+    for (header, token) in cx.source.includes() {
+        if !NOT_HIPIFIED.split(' ').any(|one| one == header) || !cx.is_for_both(token) {
+            continue;
+        }
+        let title = match cx.amd_header(header) {
+            Some(hip) if !hip.is_empty() => format!("Include `{hip}` under `#ifdef USE_ROCM`"),
+            _ => "Include it under `#ifndef USE_ROCM`".to_owned(),
+        };
+        cx.report(
+            &RULE,
+            token..token + 1,
+            format!("PyTorch's hipify does not convert `{header}`, which ROCm does not have."),
+            RawFix::display_only(title),
+        );
+    }
+}
+
 fn check(cx: &CudaChecker<'_>) {
     if cx.setting == Setting::PyTorchExtension {
+        in_extension(cx);
         return;
     }
     let source = cx.source;

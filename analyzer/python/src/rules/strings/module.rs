@@ -3,7 +3,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::keyword;
+use crate::rules::helpers::calls::{keyword, values};
 use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::rules::vendor::cuda_only_library::RULE;
 use crate::rules::vendor::flash_attn;
@@ -84,10 +84,21 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     }
 }
 
-/// `from_pretrained(name, attn_implementation="flash_attention_3")`
+/// `from_pretrained(name, attn_implementation="flash_attention_3")`, `get_kernel("kernels-community/flash-attn3")`
 fn check_attention(cx: &PythonChecker<'_>, call: Node) {
+    let is_hub = || {
+        cx.callee(call)
+            .is_some_and(|name| name.is("kernels.get_kernel"))
+    };
     let Some(value) = keyword(cx, call, "attn_implementation")
-        .filter(|value| string(&cx.semantics, *value) == Some("flash_attention_3"))
+        .or_else(|| values(cx, call).first().copied().filter(|_| is_hub()))
+        .filter(|value| {
+            string(&cx.semantics, *value).is_some_and(|name| {
+                ["flash_attention_3", "flash-attention-3", "flash-attn3"]
+                    .iter()
+                    .any(|end| name.ends_with(end))
+            })
+        })
     else {
         return;
     };
@@ -95,8 +106,8 @@ fn check_attention(cx: &PythonChecker<'_>, call: Node) {
         cx.report(
             &flash_attn::RULE,
             value,
-            "FlashAttention 3 has no ROCm build, so the model is not loaded.",
-            RawFix::display_only("Use \"sdpa\""),
+            "FlashAttention 3 has no ROCm build, so it is not loaded.",
+            RawFix::display_only("Use \"sdpa\", or aiter's attention"),
         );
     }
 }

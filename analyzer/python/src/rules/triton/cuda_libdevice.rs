@@ -100,8 +100,9 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
     let errors = ["ImportError", "ModuleNotFoundError"];
     if is_import_guarded(&cx.semantics, statement, &errors)
         || is_for_old_triton(cx, statement)
-        // A source for both vendors has Gluon's functions of both.
-        || has_text(cx, "gluon.language.amd")
+        // A source for both vendors has Gluon's functions of both, and one without kernels may use a layout only.
+        || name.starts_with(GLUON)
+            && (has_text(cx, "gluon.language.amd") || !has_text(cx, "gluon.jit"))
     {
         return;
     }
