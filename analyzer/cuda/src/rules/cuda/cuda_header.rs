@@ -1,6 +1,7 @@
 //! HW902: CUDA headers.
 
 use super::cuda_api;
+use crate::headers::is_left_by_hipify;
 use crate::{CudaChecker, Setting, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::position::newline;
@@ -52,15 +53,9 @@ declare_rule! {
     }
 }
 
-/// The headers with a counterpart that the hipify of PyTorch 2.15 leaves, or turns into a path that does not exist.
-const NOT_HIPIFIED: &str = "cudaProfiler.h device_launch_parameters.h device_atomic_functions.h sm_20_atomic_functions.h \
-    sm_30_intrinsics.h sm_60_atomic_functions.h crt/device_functions.h texture_fetch_functions.h vector_functions.h \
-    texture_types.h surface_types.h math_constants.h cuda_fp16.hpp cuda_fp8.h cublas_api.h cublasXt.h cusolverMg.h \
-    cusolverRf.h cusolverSp.h cusolverSp_LOWLEVEL_PREVIEW.h cusolver_common.h cusparse_v2.h nvtx3/nvToolsExt.h";
-
 fn in_extension(cx: &CudaChecker<'_>) {
     for (header, token) in cx.source.includes() {
-        if !NOT_HIPIFIED.split(' ').any(|one| one == header) || !cx.is_for_both(token) {
+        if !is_left_by_hipify(header) || !cx.is_for_both(token) {
             continue;
         }
         let title = match cx.amd_header(header) {
@@ -143,7 +138,7 @@ fn without_header(cx: &CudaChecker<'_>) {
         // C++ standard headers have no extension.
         header.contains('.')
             && cx.amd_header(header).is_none()
-            && !WITHOUT_RUNTIME.contains(&header)
+            && !WITHOUT_RUNTIME.split(' ').any(|one| one == header)
             && !header.starts_with("hip")
             && !header.starts_with("roc")
             && !header.starts_with("miopen/")
@@ -214,28 +209,9 @@ fn is_guarded(source: &Source<'_>) -> bool {
 }
 
 /// Headers that do not declare the runtime: C headers, and the helpers of CUDA's samples that many projects contain.
-const WITHOUT_RUNTIME: &[&str] = &[
-    "assert.h",
-    "errno.h",
-    "float.h",
-    "helper_cuda.h",
-    "helper_functions.h",
-    "helper_image.h",
-    "helper_string.h",
-    "helper_timer.h",
-    "inttypes.h",
-    "limits.h",
-    "math.h",
-    "stdbool.h",
-    "stddef.h",
-    "stdint.h",
-    "stdio.h",
-    "stdlib.h",
-    "string.h",
-    "sys/time.h",
-    "time.h",
-    "unistd.h",
-];
+const WITHOUT_RUNTIME: &str = "assert.h errno.h float.h helper_cuda.h helper_functions.h helper_image.h helper_string.h \
+    helper_timer.h inttypes.h limits.h math.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h \
+    sys/time.h time.h unistd.h";
 
 /// A line with its line break, if it contains nothing else.
 fn whole_line(text: &str, line: std::ops::Range<usize>) -> std::ops::Range<usize> {
