@@ -1,14 +1,14 @@
 //! HW710: the CUDA backend's libdevice, and functions that AMD's backend does not have.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, contains_any, has_text, listed};
+use crate::rules::helpers::calls::{called, contains_any, has_text};
 use crate::semantic::is_import_guarded;
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds uses of `triton.language.extra.cuda` and `triton.experimental.gluon.language.nvidia`, and calls of functions of `triton.language.extra.libdevice`
+    /// Finds imports from `triton.language.extra.cuda`, and calls of functions of `triton.language.extra.libdevice`
     /// that have no AMD equivalent, or of `triton.language.libdevice`, which Triton 3 does not have.
     ///
     /// ## Why on ROCm
@@ -65,21 +65,71 @@ declare_rule! {
 
 const CUDA: &str = "triton.language.extra.cuda";
 
-const ONLY_NVIDIA: &str =
-    "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.";
-
-/// Gluon's functions for one vendor.
-const GLUON: &str = "triton.experimental.gluon.language.nvidia";
-
 /// The functions of AMD's backend, as of Triton 3.9.
-const ON_AMD: &str = "abs acos acosh asin asinh atan atan2 atanh ceil clz copysign cos cosh cyl_bessel_i0 cyl_bessel_i1 \
-    erf erfc erfcx erfinv exp exp2 expm1 fast_dividef fast_expf fast_tanhf finitef floor fma fmod hypot \
-    ilogb isfinited isinf isnan j0 j1 ldexp lgamma llrint log log10 log1p log2 nearbyint nextafter popc \
-    pow rint round rsqrt signbit sin sinh sqrt tan tanh trunc y0 y1";
+const ON_AMD: &[&str] = &[
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clz",
+    "copysign",
+    "cos",
+    "cosh",
+    "cyl_bessel_i0",
+    "cyl_bessel_i1",
+    "erf",
+    "erfc",
+    "erfcx",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expm1",
+    "fast_dividef",
+    "fast_expf",
+    "fast_tanhf",
+    "finitef",
+    "floor",
+    "fma",
+    "fmod",
+    "hypot",
+    "ilogb",
+    "isfinited",
+    "isinf",
+    "isnan",
+    "j0",
+    "j1",
+    "ldexp",
+    "lgamma",
+    "llrint",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "nearbyint",
+    "nextafter",
+    "popc",
+    "pow",
+    "rint",
+    "round",
+    "rsqrt",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    "y0",
+    "y1",
+];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
-    let words = ["libdevice", "extra.cuda", "language.nvidia"];
-    if !words.iter().any(|word| has_text(cx, word)) {
+    if !has_text(cx, "libdevice") && !has_text(cx, "extra.cuda") {
         return;
     }
     match cx.tree().kind(node) {
@@ -93,17 +143,11 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
     let Some(module) = tree.child(statement, Field::ModuleName) else {
         return;
     };
-    let name = tree.text(module);
-    let Some(rest) = name.strip_prefix(CUDA).or_else(|| name.strip_prefix(GLUON)) else {
+    let Some(rest) = tree.text(module).strip_prefix(CUDA) else {
         return;
     };
     let errors = ["ImportError", "ModuleNotFoundError"];
-    if is_import_guarded(&cx.semantics, statement, &errors)
-        || is_for_old_triton(cx, statement)
-        // A source for both vendors has Gluon's functions of both, and one without kernels may use a layout only.
-        || name.starts_with(GLUON)
-            && (has_text(cx, "gluon.language.amd") || !has_text(cx, "gluon.jit"))
-    {
+    if is_import_guarded(&cx.semantics, statement, &errors) || is_for_old_triton(cx, statement) {
         return;
     }
     let only_libdevice = rest == ".libdevice"
@@ -114,7 +158,7 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
         cx.report(
             &RULE,
             module,
-            ONLY_NVIDIA,
+            "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.",
             RawFix::display_only("Import it only if torch.version.hip is None"),
         );
         return;
@@ -164,18 +208,8 @@ fn check_call(cx: &PythonChecker<'_>, call: Node) {
         );
         return;
     }
-    // Of an imported name the import is reported.
-    if callee.is_in(CUDA) && cx.tree().text(call).contains("extra.cuda.") {
-        cx.report(
-            &RULE,
-            call,
-            ONLY_NVIDIA,
-            RawFix::display_only("Call it only if torch.version.hip is None"),
-        );
-        return;
-    }
     let is_libdevice = callee.parts().len() == 5 && callee.is_in("triton.language.extra.libdevice");
-    if !is_libdevice || listed(ON_AMD, name) {
+    if !is_libdevice || ON_AMD.contains(&name) {
         return;
     }
     cx.report(

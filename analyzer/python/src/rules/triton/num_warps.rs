@@ -12,7 +12,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds Triton kernels with more warps than a workgroup can have: `num_warps=32` or more, and 64 or more on targets
-    /// with wavefronts of 32 lanes. Also finds the options `maxnreg` and `launch_pdl`, which only NVIDIA's backend has.
+    /// with wavefronts of 32 lanes.
     ///
     /// ## Why on ROCm
     ///
@@ -76,7 +76,7 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target; the limit depends on the wavefront",
         lesson: Some("optimize/wavefronts-and-loads"),
-        visit: [Integer, True],
+        visit: [Integer],
     }
 }
 
@@ -86,17 +86,6 @@ const MOST_THREADS: u32 = 1024;
 fn check(cx: &PythonChecker<'_>, number: Node) {
     let tree = cx.tree();
     let text = tree.text(number);
-    if let Some(name @ ("maxnreg" | "launch_pdl")) = given_to(cx, number)
-        && is_launch_option(cx, number)
-    {
-        cx.report(
-            &RULE,
-            number,
-            format!("Triton's AMD backend has no option {name}: the launch raises KeyError."),
-            RawFix::display_only("Pass it only if torch.version.hip is None"),
-        );
-        return;
-    }
     let lanes = cx.target().arch.wavefront();
     let most = MOST_THREADS / lanes;
     if !matches!(text, "32" | "64" | "128") || text.parse().is_ok_and(|warps: u32| warps <= most) {
@@ -129,20 +118,6 @@ fn check(cx: &PythonChecker<'_>, number: Node) {
         format!("{text} warps of {lanes} lanes are more than the 1024 threads of a workgroup: the launch raises OutOfResources."),
         RawFix::unsafe_edits(format!("Use {most} warps"), vec![(tree.span(number), most.to_string())]),
     );
-}
-
-/// `triton.Config({}, maxnreg=128)`, `kernel[grid](x, launch_pdl=True)`
-fn is_launch_option(cx: &PythonChecker<'_>, value: Node) -> bool {
-    let tree = cx.tree();
-    let mut around = tree.ancestors(value);
-    around
-        .next()
-        .is_some_and(|option| tree.kind(option) == Kind::KeywordArgument)
-        && around
-            .nth(1)
-            .is_some_and(|call| takes_launch_options(cx, call))
-        && !is_named_after_nvidia(cx, value)
-        && !cx.mentions_hip()
 }
 
 /// `for num_warps in [32]`: there is no other value.
