@@ -7,8 +7,8 @@
 const words = [
   /triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|nvidia\.com\/gpu|["']pip["']: \[/,
   /#!\/\S*( \S*)?sh\b|FROM \S|image:|trtllm-build/,
-  /nvcc|nsys|\bncu\b|nvprof|cuda-gdb|compute-sanitizer|cuda-memcheck|cuobjdump|nvidia-cuda-mps/,
-  /CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy/,
+  /nvcc|nsys|\bncu\b|nvprof|nv-nsight|cuda-gdb|compute-sanitizer|cuda-memcheck|cuobjdump|nvidia-cuda-mps|trtexec/,
+  /CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy|import cudnn|flash[-_]att\w*-?3/,
   /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,
   /MinkowskiEngine|torchsparse|kaolin|marlin|modelopt|pytorch_quantization|nvfuser|jtop|nvitop/,
 ];

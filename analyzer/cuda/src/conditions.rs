@@ -487,23 +487,8 @@ pub fn names_amd(name: &str) -> bool {
 }
 
 /// NVIDIA's libraries and generations, for which a build for AMD has no option.
-const NVIDIAS: &[&str] = &[
-    "AMPERE",
-    "BLACKWELL",
-    "CUDNN",
-    "CUFILE",
-    "CUPTI",
-    "CUSPARSELT",
-    "CUTENSOR",
-    "CUTLASS",
-    "HOPPER",
-    "NVML",
-    "NVSHMEM",
-    "OPTIX",
-    "TENSORRT",
-    "TURING",
-    "VOLTA",
-];
+const NVIDIAS: &str = "AMPERE BLACKWELL CUDNN CUFILE CUPTI CUSPARSELT CUTENSOR CUTLASS HOPPER NVML NVSHMEM OPTIX TENSORRT \
+    TURING VOLTA";
 
 /// `HAS_GEMM_SM75`, `USE_CUDNN`, `TURING_MMA_AVAILABLE`: a part for an NVIDIA GPU or library. `DISABLE_SM80` tests for
 /// the opposite.
@@ -513,7 +498,7 @@ fn names_nvidias_part(name: &str) -> bool {
             .is_some_and(|number| number.len() > 1 && number.as_bytes()[0].is_ascii_digit())
     };
     name.split('_')
-        .any(|part| is_number(part) || NVIDIAS.contains(&part))
+        .any(|part| is_number(part) || NVIDIAS.split(' ').any(|known| known == part))
         && !name.contains("DISABLE")
         && !name.contains("NO_")
 }

@@ -7,7 +7,8 @@ pub fn hip_header(cuda: &str) -> Option<&'static str> {
         return Some("hipcub/hipcub.hpp");
     }
     // The generators that `curand_kernel.h` includes.
-    if CURAND_PARTS.contains(&cuda.strip_prefix("curand_").unwrap_or_default()) {
+    let part = cuda.strip_prefix("curand_").unwrap_or_default();
+    if CURAND_PARTS.split(' ').any(|known| known == part) {
         return Some("hiprand/hiprand_kernel.h");
     }
     HEADERS
@@ -16,40 +17,57 @@ pub fn hip_header(cuda: &str) -> Option<&'static str> {
         .map(|(_, hip)| *hip)
 }
 
+/// True if PyTorch's hipify does not convert an include of the header.
+pub fn is_left_by_hipify(cuda: &str) -> bool {
+    HEADERS[..NOT_HIPIFIED]
+        .iter()
+        .any(|(header, _)| *header == cuda)
+}
+
+/// How many of the headers, from the first, the hipify of PyTorch 2.15 leaves or turns into a path that does not exist.
+const NOT_HIPIFIED: usize = 23;
+
 const HEADERS: &[(&str, &str)] = &[
-    ("cuda.h", "hip/hip_runtime.h"),
-    ("cuda_runtime.h", "hip/hip_runtime.h"),
-    ("cuda_runtime_api.h", "hip/hip_runtime_api.h"),
-    ("cuda_profiler_api.h", "hip/hip_runtime_api.h"),
     ("cudaProfiler.h", "hip/hip_runtime_api.h"),
     ("device_launch_parameters.h", ""),
-    ("device_functions.h", "hip/device_functions.h"),
     ("device_atomic_functions.h", ""),
     ("sm_20_atomic_functions.h", ""),
     ("sm_30_intrinsics.h", ""),
     ("sm_60_atomic_functions.h", ""),
     ("crt/device_functions.h", ""),
     ("texture_fetch_functions.h", ""),
+    ("vector_functions.h", "hip/hip_vector_types.h"),
+    ("texture_types.h", "hip/hip_texture_types.h"),
+    ("surface_types.h", "hip/surface_types.h"),
+    ("math_constants.h", "hip/hip_math_constants.h"),
+    ("cuda_fp16.hpp", "hip/hip_fp16.h"),
+    ("cuda_fp8.h", "hip/hip_fp8.h"),
+    ("cublas_api.h", "hipblas/hipblas.h"),
+    ("cublasXt.h", "hipblas/hipblas.h"),
+    ("cusolverMg.h", "hipsolver/hipsolver.h"),
+    ("cusolverRf.h", "hipsolver/hipsolver.h"),
+    ("cusolverSp.h", "hipsolver/hipsolver.h"),
+    ("cusolverSp_LOWLEVEL_PREVIEW.h", "hipsolver/hipsolver.h"),
+    ("cusolver_common.h", "hipsolver/hipsolver.h"),
+    ("cusparse_v2.h", "hipsparse/hipsparse.h"),
+    ("nvtx3/nvToolsExt.h", "roctracer/roctx.h"),
+    ("cuda.h", "hip/hip_runtime.h"),
+    ("cuda_runtime.h", "hip/hip_runtime.h"),
+    ("cuda_runtime_api.h", "hip/hip_runtime_api.h"),
+    ("cuda_profiler_api.h", "hip/hip_runtime_api.h"),
+    ("device_functions.h", "hip/device_functions.h"),
     ("channel_descriptor.h", "hip/channel_descriptor.h"),
     ("driver_types.h", "hip/driver_types.h"),
     ("library_types.h", "hip/library_types.h"),
     ("vector_types.h", "hip/hip_vector_types.h"),
-    ("vector_functions.h", "hip/hip_vector_types.h"),
-    ("texture_types.h", "hip/hip_texture_types.h"),
     ("cuda_texture_types.h", "hip/hip_texture_types.h"),
-    ("surface_types.h", "hip/surface_types.h"),
-    ("math_constants.h", "hip/hip_math_constants.h"),
     ("cuComplex.h", "hip/hip_complex.h"),
     ("cuda_fp16.h", "hip/hip_fp16.h"),
-    ("cuda_fp16.hpp", "hip/hip_fp16.h"),
     ("cuda_bf16.h", "hip/hip_bf16.h"),
-    ("cuda_fp8.h", "hip/hip_fp8.h"),
     ("cooperative_groups.h", "hip/hip_cooperative_groups.h"),
     ("cublas.h", "hipblas/hipblas.h"),
     ("cublas_v2.h", "hipblas/hipblas.h"),
-    ("cublas_api.h", "hipblas/hipblas.h"),
     ("cublasLt.h", "hipblaslt/hipblaslt.h"),
-    ("cublasXt.h", "hipblas/hipblas.h"),
     ("curand.h", "hiprand/hiprand.h"),
     ("curand_kernel.h", "hiprand/hiprand_kernel.h"),
     ("curand_mtgp32_host.h", "hiprand/hiprand_mtgp32_host.h"),
@@ -58,33 +76,13 @@ const HEADERS: &[(&str, &str)] = &[
         "rocrand/rocrand_mtgp32_11213.h",
     ),
     ("cusolverDn.h", "hipsolver/hipsolver.h"),
-    ("cusolverMg.h", "hipsolver/hipsolver.h"),
-    ("cusolverRf.h", "hipsolver/hipsolver.h"),
-    ("cusolverSp.h", "hipsolver/hipsolver.h"),
-    ("cusolverSp_LOWLEVEL_PREVIEW.h", "hipsolver/hipsolver.h"),
-    ("cusolver_common.h", "hipsolver/hipsolver.h"),
     ("cusparse.h", "hipsparse/hipsparse.h"),
-    ("cusparse_v2.h", "hipsparse/hipsparse.h"),
     ("cufft.h", "hipfft/hipfft.h"),
     ("cufftXt.h", "hipfft/hipfftXt.h"),
     ("nvrtc.h", "hip/hiprtc.h"),
     ("nccl.h", "rccl/rccl.h"),
     ("nvToolsExt.h", "roctracer/roctx.h"),
-    ("nvtx3/nvToolsExt.h", "roctracer/roctx.h"),
 ];
 
-const CURAND_PARTS: &[&str] = &[
-    "discrete.h",
-    "discrete2.h",
-    "globals.h",
-    "lognormal.h",
-    "mrg32k3a.h",
-    "mtgp32.h",
-    "mtgp32_kernel.h",
-    "normal.h",
-    "normal_static.h",
-    "philox4x32_x.h",
-    "poisson.h",
-    "precalc.h",
-    "uniform.h",
-];
+const CURAND_PARTS: &str = "discrete.h discrete2.h globals.h lognormal.h mrg32k3a.h mtgp32.h mtgp32_kernel.h normal.h \
+    normal_static.h philox4x32_x.h poisson.h precalc.h uniform.h";

@@ -5,15 +5,8 @@ use super::requirements;
 use super::text::Text;
 
 /// Options whose value is a package index or folder.
-const INDEX_OPTIONS: &[&str] = &[
-    "-i",
-    "--index-url",
-    "--extra-index-url",
-    "-f",
-    "--find-links",
-    "--index",
-    "--default-index",
-];
+const INDEX_OPTIONS: &str =
+    "-i --index-url --extra-index-url -f --find-links --index --default-index";
 
 /// Options whose value is a requirements or constraints file.
 const FILE_OPTIONS: &[&str] = &[
@@ -26,42 +19,10 @@ const FILE_OPTIONS: &[&str] = &[
 ];
 
 /// Other options with a value that is not a package.
-const VALUED_OPTIONS: &[&str] = &[
-    "-e",
-    "--editable",
-    "-t",
-    "--target",
-    "-p",
-    "--python",
-    "--prefix",
-    "--root",
-    "-n",
-    "--name",
-    "--group",
-    "-G",
-    "--extra",
-    "--platform",
-    "--python-version",
-    "--progress-bar",
-    "--cache-dir",
-    "--log",
-    "--timeout",
-    "--retries",
-    "--trusted-host",
-    "--torch-backend",
-    "--config-settings",
-    "-C",
-    "--global-option",
-    "--channel",
-    "--file",
-    "--no-binary",
-    "--only-binary",
-    "-P",
-    "--upgrade-package",
-    "--reinstall-package",
-    "--refresh-package",
-    "--no-build-isolation-package",
-];
+const VALUED_OPTIONS: &str = "-e --editable -t --target -p --python --prefix --root -n --name --group -G --extra --platform \
+    --python-version --progress-bar --cache-dir --log --timeout --retries --trusted-host --torch-backend \
+    --config-settings -C --global-option --channel --file --no-binary --only-binary -P --upgrade-package \
+    --reinstall-package --refresh-package --no-build-isolation-package";
 
 /// Stores the packages and the indexes of `command`.
 pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
@@ -75,7 +36,7 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
             Some((option, value)) if text.starts_with('-') => (option.as_str(), Some(value)),
             _ => (text, None),
         };
-        if INDEX_OPTIONS.contains(&option) && installer == Installer::Pip {
+        if INDEX_OPTIONS.split(' ').any(|known| known == option) && installer == Installer::Pip {
             let index = inline
                 .map(Text::unquoted)
                 .or_else(|| arguments.next().copied());
@@ -86,7 +47,7 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
         } else if installer == Installer::Pip && requirements::is_attached(text) {
             include(Some(argument.from(2)), command, facts);
         } else if installer == Installer::Conda && option == "-c"
-            || VALUED_OPTIONS.contains(&option)
+            || VALUED_OPTIONS.split(' ').any(|valued| valued == option)
         {
             if inline.is_none() {
                 arguments.next();

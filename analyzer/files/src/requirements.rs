@@ -24,7 +24,10 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
         let line = line.to(comment.unwrap_or(text.len())).trim();
         let line = line.to(line.as_str().trim_end_matches('\\').len()).trim();
         if !line.as_str().starts_with('-') {
-            let (asked, options) = without_options(line);
+            // A command in place of a requirement: a reader runs it.
+            let command = line.as_str().strip_prefix("pip install ");
+            let line = line.from(command.map_or(0, |rest| line.as_str().len() - rest.len()));
+            let (asked, options) = without_options(line.trim());
             facts.requirements.extend(requirement(asked, false));
             facts.indexes.extend(index_of(options));
             continue;

@@ -7,30 +7,11 @@ use super::text::Text;
 use super::{requirements, shell};
 
 /// Keys whose value is shell.
-const SCRIPTS: &[&str] = &[
-    "run",
-    "script",
-    "before_script",
-    "after_script",
-    "command",
-    "commands",
-    "setup",
-    "install",
-    "before_install",
-    "cmd",
-    "entrypoint",
-];
+const SCRIPTS: &str = "run script before_script after_script command commands setup install before_install cmd \
+    entrypoint";
 
 /// Keys whose children are variables.
-const ENVIRONMENTS: &[&str] = &[
-    "env",
-    "environment",
-    "variables",
-    "envs",
-    "args",
-    "build-args",
-    "build_args",
-];
+const ENVIRONMENTS: &str = "env environment variables envs args build-args build_args";
 
 /// Parses a YAML file into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
@@ -179,10 +160,11 @@ fn keep<'a>(index: usize, block: Option<Text<'a>>, facts: &mut Facts<'a>) {
     let name = key.as_str();
     let above = parent.map_or("", |parent| facts.entries[parent].key.as_str());
     let plain = value.unquoted();
-    if SCRIPTS.contains(&name) || key.is_empty() && SCRIPTS.contains(&above) {
+    let is_script = |key: &str| SCRIPTS.split(' ').any(|known| known == key);
+    if is_script(name) || key.is_empty() && is_script(above) {
         let guarded = is_guarded(index, facts);
         script(block.unwrap_or(plain), guarded, facts);
-    } else if ENVIRONMENTS.contains(&above) {
+    } else if ENVIRONMENTS.split(' ').any(|known| known == above) {
         if key.is_empty() {
             shell::settings(&[plain], false, facts);
         } else if matches!(name, "name" | "value") {

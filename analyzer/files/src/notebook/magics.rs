@@ -31,9 +31,7 @@ pub(super) enum Line<'a> {
 }
 
 /// Cell magics whose body is Python.
-const PYTHON_CELLS: &[&str] = &[
-    "time", "timeit", "capture", "prun", "memit", "mprun", "debug", "python", "python3", "pypy",
-];
+const PYTHON_CELLS: &str = "time timeit capture prun memit mprun debug python python3 pypy";
 
 /// The lines of a cell.
 pub(super) fn lines(cell: &str) -> Vec<Line<'_>> {
@@ -47,7 +45,7 @@ pub(super) fn lines(cell: &str) -> Vec<Line<'_>> {
             .split(|c: char| c.is_whitespace())
             .next()
             .unwrap_or_default();
-        if !PYTHON_CELLS.contains(&name) {
+        if !PYTHON_CELLS.split(' ').any(|known| known == name) {
             let is_shell = matches!(name, "bash" | "sh" | "shell" | "!" | "sx" | "system");
             return vec![Line::Foreign {
                 text: cell,

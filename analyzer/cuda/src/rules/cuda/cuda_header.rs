@@ -1,6 +1,7 @@
 //! HW902: CUDA headers.
 
 use super::cuda_api;
+use crate::headers::is_left_by_hipify;
 use crate::{CudaChecker, Setting, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::position::newline;
@@ -17,7 +18,7 @@ declare_rule! {
     /// ROCm has no `cuda_runtime.h`. `hip/hip_runtime.h` replaces it and `cuda.h`; each library's headers are in a
     /// separate folder. Two CUDA headers may correspond to one HIP header, which is then included once.
     ///
-    /// In a PyTorch extension PyTorch's hipify changes the includes, so nothing is reported there.
+    /// In a PyTorch extension PyTorch's hipify changes the includes; only those that it does not know are reported.
     ///
     /// ## Example
     ///
@@ -52,8 +53,27 @@ declare_rule! {
     }
 }
 
+fn in_extension(cx: &CudaChecker<'_>) {
+    for (header, token) in cx.source.includes() {
+        if !is_left_by_hipify(header) || !cx.is_for_both(token) {
+            continue;
+        }
+        let title = match cx.amd_header(header) {
+            Some(hip) if !hip.is_empty() => format!("Include `{hip}` under `#ifdef USE_ROCM`"),
+            _ => "Include it under `#ifndef USE_ROCM`".to_owned(),
+        };
+        cx.report(
+            &RULE,
+            token..token + 1,
+            format!("PyTorch's hipify does not convert `{header}`, which ROCm does not have."),
+            RawFix::display_only(title),
+        );
+    }
+}
+
 fn check(cx: &CudaChecker<'_>) {
     if cx.setting == Setting::PyTorchExtension {
+        in_extension(cx);
         return;
     }
     let source = cx.source;
@@ -118,7 +138,7 @@ fn without_header(cx: &CudaChecker<'_>) {
         // C++ standard headers have no extension.
         header.contains('.')
             && cx.amd_header(header).is_none()
-            && !WITHOUT_RUNTIME.contains(&header)
+            && !WITHOUT_RUNTIME.split(' ').any(|one| one == header)
             && !header.starts_with("hip")
             && !header.starts_with("roc")
             && !header.starts_with("miopen/")
@@ -189,28 +209,9 @@ fn is_guarded(source: &Source<'_>) -> bool {
 }
 
 /// Headers that do not declare the runtime: C headers, and the helpers of CUDA's samples that many projects contain.
-const WITHOUT_RUNTIME: &[&str] = &[
-    "assert.h",
-    "errno.h",
-    "float.h",
-    "helper_cuda.h",
-    "helper_functions.h",
-    "helper_image.h",
-    "helper_string.h",
-    "helper_timer.h",
-    "inttypes.h",
-    "limits.h",
-    "math.h",
-    "stdbool.h",
-    "stddef.h",
-    "stdint.h",
-    "stdio.h",
-    "stdlib.h",
-    "string.h",
-    "sys/time.h",
-    "time.h",
-    "unistd.h",
-];
+const WITHOUT_RUNTIME: &str = "assert.h errno.h float.h helper_cuda.h helper_functions.h helper_image.h helper_string.h \
+    helper_timer.h inttypes.h limits.h math.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h \
+    sys/time.h time.h unistd.h";
 
 /// A line with its line break, if it contains nothing else.
 fn whole_line(text: &str, line: std::ops::Range<usize>) -> std::ops::Range<usize> {

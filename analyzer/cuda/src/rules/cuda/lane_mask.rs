@@ -63,29 +63,14 @@ declare_rule! {
 /// Every lane of 64.
 const FULL: &str = "0xffffffffffffffffull";
 
-const FUNCTIONS: &[&str] = &[
-    "__shfl_sync",
-    "__shfl_up_sync",
-    "__shfl_down_sync",
-    "__shfl_xor_sync",
-    "__any_sync",
-    "__all_sync",
-    "__ballot_sync",
-    "__match_any_sync",
-    "__match_all_sync",
-    "__reduce_add_sync",
-    "__reduce_min_sync",
-    "__reduce_max_sync",
-    "__reduce_and_sync",
-    "__reduce_or_sync",
-    "__reduce_xor_sync",
-    "__syncwarp",
-];
+const FUNCTIONS: &str = "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __any_sync __all_sync __ballot_sync \
+    __match_any_sync __match_all_sync __reduce_add_sync __reduce_min_sync __reduce_max_sync \
+    __reduce_and_sync __reduce_or_sync __reduce_xor_sync __syncwarp";
 
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let mut named = HashSet::new();
-    for function in FUNCTIONS {
+    for function in FUNCTIONS.split(' ') {
         if source.definition(function).is_some() {
             continue;
         }

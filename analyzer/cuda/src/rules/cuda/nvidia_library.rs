@@ -66,6 +66,7 @@ const LIBRARIES: &[(&str, &str, &str)] = &[
         "Composable Kernel and its tile programming (ck_tile)",
     ),
     ("cudnn", "cuDNN", "MIOpen"),
+    ("ATen/cudnn/", "cuDNN", "MIOpen"),
     ("NvInfer", "TensorRT", "MIGraphX"),
     ("NvOnnx", "TensorRT", "MIGraphX"),
     ("nvml.h", "NVML", "AMD SMI (`amd_smi/amdsmi.h`)"),
@@ -89,7 +90,11 @@ fn check(cx: &CudaChecker<'_>) {
         let file = header.rsplit('/').next().unwrap_or_default();
         let library = LIBRARIES.iter().find(|(begin, ..)| {
             if begin.ends_with('/') {
-                header.starts_with(begin)
+                // Also `/opt/cutlass/include/cutlass/gemm.h`, but not a folder of the project with that name.
+                header.match_indices(begin).any(|(at, _)| {
+                    let folder = &header[..at];
+                    at == 0 || folder.ends_with("include/") || folder.ends_with(begin)
+                })
             } else {
                 // Only the library's own header: not `my/cudnn_wrapper.h`.
                 file.starts_with(begin) && !header.contains('/')

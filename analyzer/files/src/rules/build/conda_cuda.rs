@@ -62,21 +62,13 @@ declare_rule! {
     }
 }
 
-const PACKAGES: &[&str] = &[
-    "pytorch-cuda",
-    "pytorch-gpu",
-    "cudatoolkit",
-    "cudatoolkit-dev",
-    "cuda-toolkit",
-    "cuda-nvcc",
-    "cuda-version",
-    "cuda",
-    "cudnn",
-    "nccl",
-    "tensorflow-gpu",
-    "faiss-gpu",
-    "cupy",
-];
+const PACKAGES: &str = "pytorch-cuda pytorch-gpu cudatoolkit cudatoolkit-dev cuda-toolkit cuda-nvcc cuda-version cuda cudnn \
+    nccl tensorflow-gpu faiss-gpu cupy";
+
+/// `magma-cuda121` has the CUDA version in its name.
+fn is_cuda(name: &str) -> bool {
+    PACKAGES.split(' ').any(|package| package == name) || name.starts_with("magma-cuda")
+}
 
 fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
@@ -85,7 +77,7 @@ fn check(cx: &FileChecker<'_>) {
     for requirement in &cx.facts.requirements {
         if requirement.installer == Installer::Conda
             && !requirement.guarded
-            && PACKAGES.contains(&requirement.normalized().as_str())
+            && is_cuda(&requirement.normalized())
         {
             let name = requirement.name.as_str();
             cx.report(

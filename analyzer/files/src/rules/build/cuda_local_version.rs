@@ -62,10 +62,13 @@ fn check(cx: &FileChecker<'_>) {
     }
     for requirement in requirements.iter().filter(|found| !found.guarded) {
         let specifier = requirement.specifier;
-        let Some(plus) = specifier.as_str().find("+cu") else {
+        // An address has `%2B` for the plus.
+        let Some((plus, local)) = ["+", "%2B"].iter().find_map(|plus| {
+            let at = specifier.as_str().find(&format!("{plus}cu"))?;
+            Some((at, specifier.from(at + plus.len())))
+        }) else {
             continue;
         };
-        let local = specifier.from(plus + 1);
         if wheels::cuda_segment(local.as_str()).is_none_or(|segment| segment.start != 0) {
             continue;
         }

@@ -68,8 +68,12 @@ declare_rule! {
     }
 }
 
-/// Hosts whose index contains only NVIDIA packages.
-const NVIDIA: &[&str] = &["//pypi.nvidia.com", "//pypi.ngc.nvidia.com"];
+/// Indexes with packages for NVIDIA GPUs only.
+const NVIDIA: &[&str] = &[
+    "//pypi.nvidia.com",
+    "//pypi.ngc.nvidia.com",
+    "/onnxruntime-cuda-",
+];
 
 fn check(cx: &FileChecker<'_>) {
     let is_rocm = |index: &Text<'_>| index.as_str().contains("rocm");

@@ -54,14 +54,21 @@ const fn other_build(
     }
 }
 
-/// A wheel that contains one of NVIDIA's libraries.
-const fn libraries(name: &'static str) -> Package {
-    other_build(
-        name,
-        OWN,
-        "This package contains NVIDIA's libraries; ROCm's PyTorch includes its own and does not load them.",
-        "Remove it on ROCm: PyTorch's wheel requires the packages it needs",
-    )
+/// A wheel that contains one of NVIDIA's libraries: `nvidia-` and one of these beginnings.
+const LIBRARIES: &str = "cublas cuda- cudnn cufft cufile curand cusolver cusparse nccl npp \
+    nvcomp nvimgcodec nvjitlink nvjpeg nvshmem nvtx nvvm mathdx";
+
+static LIBRARY: Package = other_build(
+    "",
+    OWN,
+    "This package contains NVIDIA's libraries; ROCm's PyTorch includes its own and does not load them.",
+    "Remove it on ROCm: PyTorch's wheel requires the packages it needs",
+);
+
+fn is_library(name: &str) -> bool {
+    name.strip_prefix("nvidia-").is_some_and(|rest| {
+        !rest.contains("rocm") && LIBRARIES.split(' ').any(|start| rest.starts_with(start))
+    })
 }
 
 /// The rule for packages without a rule of their own.
@@ -257,24 +264,6 @@ const PACKAGES: &[Package] = &[
         "CUTLASS compiles for NVIDIA GPUs only.",
         "Use Composable Kernel or Triton",
     ),
-    libraries("nvidia-cublas*"),
-    libraries("nvidia-cuda-*"),
-    libraries("nvidia-cudnn*"),
-    libraries("nvidia-cufft*"),
-    libraries("nvidia-cufile*"),
-    libraries("nvidia-curand*"),
-    libraries("nvidia-cusolver*"),
-    libraries("nvidia-cusparse*"),
-    libraries("nvidia-nccl*"),
-    libraries("nvidia-npp*"),
-    libraries("nvidia-nvcomp*"),
-    libraries("nvidia-nvimgcodec*"),
-    libraries("nvidia-nvjitlink*"),
-    libraries("nvidia-nvjpeg*"),
-    libraries("nvidia-nvshmem*"),
-    libraries("nvidia-nvtx*"),
-    libraries("nvidia-nvvm*"),
-    libraries("nvidia-mathdx*"),
     unavailable(
         "cudf-cu*",
         "cuda-only-library",
@@ -378,8 +367,17 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         .iter()
         .filter(|found| !found.guarded && found.installer != Installer::Conda)
     {
-        let name = requirement.normalized();
-        let known = PACKAGES.iter().find(|package| matches(package.name, &name));
+        let from = requirement.specifier.as_str();
+        // FlashAttention 3 is a folder of FlashAttention's repository.
+        let name = if from.contains("flash-attention") && from.ends_with("subdirectory=hopper") {
+            "flash-attn-3".to_owned()
+        } else {
+            requirement.normalized()
+        };
+        let known = PACKAGES
+            .iter()
+            .find(|package| matches(package.name, &name))
+            .or_else(|| is_library(&name).then_some(&LIBRARY));
         let newest = specifiers::newest(requirement.specifier.as_str());
         let obstacle = newest.and_then(|newest| releases::obstacle(&name, newest, cx.target));
         let is_locked = requirement.installer == Installer::Lock;

@@ -1,7 +1,7 @@
 //! HW306: testing a GPU's name for NVIDIA's products.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{contains_any, decides_a_skip, only_returned};
+use crate::rules::helpers::calls::{contains_any, decides_a_skip, listed, only_returned};
 use crate::semantic::{Value, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -60,25 +60,7 @@ declare_rule! {
     }
 }
 /// Data-center products. A test for an old or a consumer card is right to fail on an AMD GPU.
-const PRODUCTS: &[&str] = &[
-    "nvidia",
-    "a100",
-    "a800",
-    "h100",
-    "h800",
-    "h20",
-    "h200",
-    "gh200",
-    "b100",
-    "b200",
-    "gb200",
-    "b300",
-    "gb300",
-    "l40",
-    "l40s",
-    "hopper",
-    "blackwell",
-];
+const PRODUCTS: &str = "nvidia a100 a800 h100 h800 h20 h200 gh200 b100 b200 gb200 b300 gb300 l40 l40s hopper blackwell";
 
 /// Substrings of AMD product names.
 const PRODUCTS_OF_AMD: &[&str] = &["mi2", "mi3", "instinct", "radeon", "gfx9", "gfx1"];
@@ -105,14 +87,23 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             (subject, word)
         }
     };
-    let Some(word) = string(&cx.semantics, words) else {
-        return;
+    let is_product = |word: &&str| {
+        let lower = word.to_ascii_lowercase();
+        lower
+            .split([' ', '-', '_'])
+            .any(|part| listed(PRODUCTS, part))
     };
-    let lower = word.to_ascii_lowercase();
-    let is_product = lower
-        .split([' ', '-', '_'])
-        .any(|part| PRODUCTS.contains(&part));
-    if is_product && is_device_name(cx, subject) && !knows_amd(cx) {
+    let word = string(&cx.semantics, words)
+        .or_else(|| {
+            tree.parts(iterated(cx, words)?)
+                .filter_map(|item| string(&cx.semantics, item))
+                .find(is_product)
+        })
+        .filter(is_product);
+    if let Some(word) = word
+        && is_device_name(cx, subject)
+        && !knows_amd(cx)
+    {
         // A skipped test breaks nothing, and the first test of a chain is reported for all of them.
         let severity = if decides_a_skip(cx, node) || is_further_branch(cx, node) {
             Severity::Info
@@ -127,6 +118,19 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             RawFix::display_only("Test for the feature, or for AMD's products as well"),
         );
     }
+}
+
+/// The tuple of `any(word in name for word in ("A100", "H100"))`.
+fn iterated(cx: &PythonChecker<'_>, word: Node) -> Option<Node> {
+    let tree = cx.tree();
+    let generator = tree.ancestors(word).nth(1)?;
+    let clause = tree
+        .parts(generator)
+        .find(|part| tree.kind(*part) == Kind::ForInClause)?;
+    (tree.text(tree.child(clause, Field::Left)?) == tree.text(word))
+        .then(|| tree.child(clause, Field::Right))
+        .flatten()
+        .map(|list| cx.semantics.expression(list))
 }
 
 /// `elif "A100" in name:`, or the second of `"H100" in name or "H800" in name`

@@ -282,7 +282,10 @@ fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
             multiplies |= lower.contains("fp8")
                 && contains_any(
                     &lower,
-                    &["kernel", "attn", "sdpa", "linear", "matmul", "_mm_", "bmm"],
+                    &[
+                        "kernel", "attn", "sdpa", "linear", "matmul", "_mm_", "bmm", "index",
+                        "logits",
+                    ],
                 );
             scales |= text == "finfo";
             has_gpu |= contains_any(&lower, &["cuda", "triton"]);

@@ -79,6 +79,11 @@ pub(crate) fn argument(
         .or_else(|| keyword(cx, call, name))
 }
 
+/// True if `name` is one of the words of `names`. A list in one string makes the browser's modules smaller than a slice.
+pub(crate) fn listed(names: &str, name: &str) -> bool {
+    names.split(' ').any(|listed| listed == name)
+}
+
 /// The name of the keyword argument, dictionary pair, assignment or default whose value is `value`, through
 /// `a if b else c`, parentheses, lists and tuples.
 pub(crate) fn given_to<'a>(cx: &PythonChecker<'a>, value: Node) -> Option<&'a str> {

@@ -2,7 +2,7 @@
 
 use super::calls::{
     called, class_of, contains_any, decorators, earlier, function_around, is_within_name, keyword,
-    name_of, own_attribute, receiver, values,
+    listed, name_of, own_attribute, receiver, values,
 };
 use crate::checker::PythonChecker;
 use crate::semantic::Value;
@@ -232,49 +232,12 @@ fn is_tensor_within(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
 }
 
 fn is_tensor_call(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
-    const NOT_TENSORS: &[&str] = &[
-        "size",
-        "dim",
-        "item",
-        "tolist",
-        "numpy",
-        "numel",
-        "stride",
-        "data_ptr",
-        "is_contiguous",
-        "element_size",
-        "get_device",
-        "is_tensor",
-        "is_floating_point",
-        "device",
-        "dtype",
-        "finfo",
-        "iinfo",
-        "Size",
-        "get_default_dtype",
-        "is_grad_enabled",
-        "broadcast_shapes",
-        "compile",
-        "split",
-        "chunk",
-        "unbind",
-        "shape",
-        "Generator",
-        "no_grad",
-        "autocast",
-        "device_count",
-        "is_available",
-        "manual_seed",
-        "promote_types",
-        "result_type",
-        "ndimension",
-        "nelement",
-        "is_complex",
-        "save",
-        "load",
-    ];
+    const NOT_TENSORS: &str = "size dim item tolist numpy numel stride data_ptr is_contiguous element_size get_device is_tensor \
+        is_floating_point device dtype finfo iinfo Size get_default_dtype is_grad_enabled broadcast_shapes \
+        compile split chunk unbind shape Generator no_grad autocast device_count is_available manual_seed \
+        promote_types result_type ndimension nelement is_complex save load";
     let last = called(cx, call);
-    if NOT_TENSORS.contains(&last) {
+    if listed(NOT_TENSORS, last) {
         return false;
     }
     if let Some(name) = cx.callee(call) {

@@ -1,6 +1,6 @@
 //! Timed regions, and the GPU work in them: shared by the rules on measurements.
 
-use super::calls::{called, contains_any, function_around, name_of, receiver};
+use super::calls::{called, contains_any, function_around, listed, name_of, receiver};
 use crate::checker::PythonChecker;
 use crate::semantic::{Value, string_parts};
 use crate::syntax::{Field, Kind, Node};
@@ -34,51 +34,11 @@ fn is_wait(method: &str) -> bool {
 }
 
 /// Methods that launch no kernel worth timing.
-const IDLE: &[&str] = &[
-    "size",
-    "dim",
-    "numel",
-    "stride",
-    "element_size",
-    "is_contiguous",
-    "data_ptr",
-    "parameters",
-    "named_parameters",
-    "buffers",
-    "named_buffers",
-    "children",
-    "named_children",
-    "modules",
-    "named_modules",
-    "get_parameter",
-    "get_buffer",
-    "get_submodule",
-    "state_dict",
-    "extra_repr",
-    "register_buffer",
-    "register_forward_hook",
-    "register_forward_pre_hook",
-    "add_module",
-    "untyped_storage",
-    "storage_offset",
-    "nelement",
-    "ndimension",
-    "get_device",
-    "is_floating_point",
-    "eval",
-    "train",
-    "to",
-    "cuda",
-    "view",
-    "reshape",
-    "detach",
-    "requires_grad_",
-    "zero_grad",
-    "step_size",
-    "append",
-    "close",
-    "compile",
-];
+const IDLE: &str = "size dim numel stride element_size is_contiguous data_ptr parameters named_parameters buffers \
+    named_buffers children named_children modules named_modules get_parameter get_buffer get_submodule \
+    state_dict extra_repr register_buffer register_forward_hook register_forward_pre_hook add_module \
+    untyped_storage storage_offset nelement ndimension get_device is_floating_point eval train to cuda \
+    view reshape detach requires_grad_ zero_grad step_size append close compile";
 
 /// The maximum number of nodes between two readings: a program that reads its clock at start and end does not time a
 /// kernel.
@@ -153,7 +113,7 @@ pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
         .child(function, Field::Attribute)
         .map(|method| tree.text(method));
     // `model.set_dropout(0)` stores a value.
-    let is_idle = |method: &str| IDLE.contains(&method) || method.starts_with("set_");
+    let is_idle = |method: &str| listed(IDLE, method) || method.starts_with("set_");
     if method.is_some_and(|method| is_idle(method) || is_wait(method)) {
         return false;
     }
@@ -492,34 +452,16 @@ pub(crate) fn repeating_loop(cx: &PythonChecker<'_>, start: Node, end: Node) -> 
 
 /// The calls in a timed loop that are the timed work: not synchronization, clocks or bookkeeping.
 pub(crate) fn subjects(cx: &PythonChecker<'_>, body: Node) -> Vec<Node> {
-    const BOOKKEEPING: &[&str] = &[
-        "range",
-        "print",
-        "append",
-        "len",
-        "record",
-        "no_grad",
-        "inference_mode",
-        "autocast",
-        "zero_grad",
-        "set_description",
-        "format",
-        "info",
-        "empty_cache",
-        "write",
-        "tqdm",
-        "str",
-        "float",
-        "int",
-    ];
+    const BOOKKEEPING: &str = "range print append len record no_grad inference_mode autocast zero_grad set_description format info \
+        empty_cache write tqdm str float int";
     let tree = cx.tree();
     cx.within(body)
         .filter(|node| tree.kind(*node) == Kind::Call && runs_here(cx, body, *node))
         .filter(|call| {
             let name = called(cx, *call);
             !name.is_empty()
-                && !BOOKKEEPING.contains(&name)
-                && !IDLE.contains(&name)
+                && !listed(BOOKKEEPING, name)
+                && !listed(IDLE, name)
                 && !is_wait(name)
                 && !cx.callee(*call).is_some_and(|name| name.is_any(CLOCKS))
         })

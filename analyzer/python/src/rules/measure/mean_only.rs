@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    arguments, called, contains_any, function_around, mentions, receiver, sides, values,
+    arguments, called, contains_any, function_around, listed, mentions, receiver, sides, values,
 };
 use crate::rules::helpers::timing::{CLOCKS, clock_readings};
 use crate::syntax::{Field, Kind, Node};
@@ -163,39 +163,12 @@ fn holds_times(cx: &PythonChecker<'_>, around: Node, list: &str) -> bool {
 
 /// The list has another use: a median, a deviation or a minimum is computed, or the list itself is returned or stored.
 fn has_spread(cx: &PythonChecker<'_>, around: Node, list: &str) -> bool {
-    const OTHER: &[&str] = &[
-        "median",
-        "percentile",
-        "quantile",
-        "std",
-        "stdev",
-        "pstdev",
-        "var",
-        "variance",
-        "min",
-        "max",
-        "amin",
-        "amax",
-        "sorted",
-        "sort",
-        "tensor",
-        "array",
-        "asarray",
-        "extend",
-        "dump",
-        "DataFrame",
-        "describe",
-        "savetxt",
-        "histogram",
-        "hist",
-        "plot",
-        "dumps",
-    ];
+    const OTHER: &str = "median percentile quantile std stdev pstdev var variance min max amin amax sorted sort tensor array \
+        asarray extend dump DataFrame describe savetxt histogram hist plot dumps";
     let tree = cx.tree();
     cx.within(around).any(|node| match tree.kind(node) {
         Kind::Call => {
-            (OTHER.contains(&called(cx, node))
-                || contains_any(called(cx, node), &["stat", "summar"]))
+            (listed(OTHER, called(cx, node)) || contains_any(called(cx, node), &["stat", "summar"]))
                 && mentions(cx, node, list)
         }
         // The list itself: returned, or stored under another name.

@@ -1,11 +1,13 @@
 //! HW112: further libraries that are CUDA code, and functions that are named after an NVIDIA architecture:
-//! `from sageattention import sageattn_qk_int8_pv_fp8_cuda_sm90`.
+//! `from sageattention import sageattn_qk_int8_pv_fp8_cuda_sm90`. HW103: FlashAttention 3 as a model's attention.
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
+use crate::rules::helpers::calls::{keyword, values};
 use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::rules::vendor::cuda_only_library::RULE;
-use crate::semantic::is_import_guarded;
+use crate::rules::vendor::flash_attn;
+use crate::semantic::{is_import_guarded, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
 
@@ -40,6 +42,7 @@ const USES: &[ApiRule] = &[
     missing("flash_mla", ATTENTION),
     missing("block_sparse_attn", ATTENTION),
     missing("polygraphy", "Use MIGraphX or torch.compile"),
+    missing("cudnn", ATTENTION),
     missing("cuvs", RAPIDS),
     missing("cucim", RAPIDS),
     missing("cuspatial", RAPIDS),
@@ -74,8 +77,38 @@ const ARCHES: &[&str] = &[
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
-    if cx.tree().kind(node) == Kind::ImportFromStatement {
-        check_names(cx, node);
+    match cx.tree().kind(node) {
+        Kind::ImportFromStatement => check_names(cx, node),
+        Kind::Call => check_attention(cx, node),
+        _ => {}
+    }
+}
+
+/// `from_pretrained(name, attn_implementation="flash_attention_3")`, `get_kernel("kernels-community/flash-attn3")`
+fn check_attention(cx: &PythonChecker<'_>, call: Node) {
+    let is_hub = || {
+        cx.callee(call)
+            .is_some_and(|name| name.is("kernels.get_kernel"))
+    };
+    let Some(value) = keyword(cx, call, "attn_implementation")
+        .or_else(|| values(cx, call).first().copied().filter(|_| is_hub()))
+        .filter(|value| {
+            string(&cx.semantics, *value).is_some_and(|name| {
+                ["flash_attention_3", "flash-attention-3", "flash-attn3"]
+                    .iter()
+                    .any(|end| name.ends_with(end))
+            })
+        })
+    else {
+        return;
+    };
+    if !cx.mentions_hip() {
+        cx.report(
+            &flash_attn::RULE,
+            value,
+            "FlashAttention 3 has no ROCm build, so it is not loaded.",
+            RawFix::display_only("Use \"sdpa\", or aiter's attention"),
+        );
     }
 }
 

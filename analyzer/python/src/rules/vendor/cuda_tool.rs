@@ -59,6 +59,7 @@ pub const TOOLS: &[(&str, &str)] = &[
     ("nvcc", "Compile with hipcc; hipify CUDA sources first"),
     ("nsys", "Profile with rocprofv3 --sys-trace"),
     ("ncu", "Profile kernels with rocprof-compute"),
+    ("nv-nsight-cu-cli", "Profile kernels with rocprof-compute"),
     ("nvprof", "Profile with rocprofv3 --kernel-trace --stats"),
     ("cuda-gdb", "Debug with rocgdb"),
     (
@@ -72,6 +73,10 @@ pub const TOOLS: &[(&str, &str)] = &[
     (
         "cuobjdump",
         "Inspect code objects with llvm-objdump or roc-obj-ls",
+    ),
+    (
+        "trtexec",
+        "Compile the model with MIGraphX's migraphx-driver",
     ),
     (
         "trtllm-build",

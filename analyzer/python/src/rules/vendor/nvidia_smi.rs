@@ -127,6 +127,10 @@ pub fn is_nvidia_smi(word: &str) -> bool {
 }
 
 fn runs_nvidia_smi(command: &Command<'_>) -> bool {
+    // `which nvidia-smi` only looks for it.
+    if matches!(command.words.first(), Some(&("which" | "command"))) {
+        return false;
+    }
     // Without a shell only the program counts: an argument may mention the tool.
     let programs = if command.is_shell {
         command.words.len()
