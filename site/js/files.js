@@ -1,6 +1,6 @@
 // Reads a file that was chosen or dropped, or reports why it cannot be read.
 
-// The same as TEXT_LIMIT in src/playground/session.rs.
+// The same as TEXT_LIMIT in src/playground/session/mod.rs.
 export const textLimit = 2 << 20;
 
 export function tooLarge(what, size) {

@@ -1,6 +1,6 @@
 //! The playground: paste code, see findings for ROCm, apply fixes, compare, and send it to a benchmark.
 //!
-//! `document.rs` is the text in the editor, `state.rs` the signals that the page shows, `session.rs` the actions that change
+//! `document.rs` is the text in the editor, `state.rs` the signals that the page shows, `session/` the actions that change
 //! them. `editor.rs`, `analyzer.rs` and `folder.rs` are the parts of the browser that an action needs: the editor, the
 //! analyzer's worker, and an open folder. The other modules are components. `fragment.rs` reads and writes the part of the
 //! address after `#`.
