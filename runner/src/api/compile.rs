@@ -74,7 +74,9 @@ fn check_form(request: &Value) -> ApiResult<()> {
         (status = 200, description = "What the kernel uses on each target. A target that failed has an `error` instead.",
             body = CompileAnswer),
         (status = 429, description = "Too many requests are waiting.", content_type = "application/problem+json",
-            body = Problem, headers(("Retry-After" = u64, description = "Seconds.")))
+            body = Problem, headers(("Retry-After" = u64, description = "Seconds."))),
+        (status = 503, description = "A job is timed on the processor, or the server cannot run code.",
+            content_type = "application/problem+json", body = Problem)
     ),
     security((), ("token" = []))
 )]
@@ -96,6 +98,7 @@ pub(crate) async fn compile(
                 let (code, title) = ("compile-busy", "Too many kernels are waiting");
                 return ApiError::too_many(code, title, format!("{error}."), QUEUE_MOVES);
             }
+            RequestError::Timing => return ApiError::processor_in_use(),
             RequestError::TooLong(_) => ("compile-timeout", "Compiling took too long"),
             RequestError::Failed(_) => ("compile-failed", "Nothing was compiled"),
         };

@@ -58,7 +58,9 @@ enum WorkerAnswer {
         ApiError,
         (status = 200, description = "The verdict, also for an answer that does not load or does not end.", body = Judged),
         (status = 429, description = "Too many answers are waiting.", content_type = "application/problem+json",
-            body = Problem, headers(("Retry-After" = u64, description = "Seconds.")))
+            body = Problem, headers(("Retry-After" = u64, description = "Seconds."))),
+        (status = 503, description = "A job is timed on the processor, or the server cannot run code.",
+            content_type = "application/problem+json", body = Problem)
     ),
     security((), ("token" = []))
 )]
@@ -110,6 +112,7 @@ fn refused(error: RequestError) -> ApiError {
             format!("{waiting} answers are waiting or running, which is the maximum."),
             QUEUE_MOVES,
         ),
+        RequestError::Timing => ApiError::processor_in_use(),
         RequestError::TooLong(limit) => ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "exercise-timeout",
