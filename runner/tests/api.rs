@@ -419,6 +419,8 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
         json!({"language": "hip", "source": " "}),
         json!({"language": "hip", "source": "x".repeat(300_000)}),
         json!({"language": "hip", "source": "x", "archs": "gfx942"}),
+        json!({"language": "hip", "source": "x", "archs": []}),
+        json!({"language": "triton", "source": "x", "num_warps": 17}),
         json!({"language": "hip", "source": "x", "shell": "ls"}),
     ] {
         let (status, body) = compile(&bad, long).expect("answers");

@@ -50,7 +50,10 @@ fn check_form(request: &Value) -> ApiResult<()> {
         Ok(form) if form.source.chars().count() > MAX_SOURCE => {
             format!("`source` has more than {MAX_SOURCE} characters")
         }
-        Ok(_) => return Ok(()),
+        Ok(form) => match form.out_of_range() {
+            Some(problem) => problem.to_owned(),
+            None => return Ok(()),
+        },
     };
     Err(ApiError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
