@@ -5,7 +5,7 @@ use super::{
     compile_schema::{CompileAnswer, CompileRequest},
     jobs::ready_runner,
     problem::{ApiError, ApiResult},
-    request_body::read_json,
+    request_body::{read_json, write_integers},
 };
 use crate::jobs::{RequestError, Role};
 use axum::{
@@ -90,7 +90,11 @@ pub(crate) async fn compile(
 ) -> ApiResult<Response> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
     app.access.check_runs_unapproved(&identity)?;
-    let request: Value = read_json(&app, &headers, body, "a request", EXAMPLE).await?;
+    let mut request: Value = read_json(&app, &headers, body, "a request", EXAMPLE).await?;
+    for number in ["num_warps", "num_stages", "waves_per_eu"] {
+        // Not those in `arguments`, which are values of the kernel.
+        request.get_mut(number).map(write_integers);
+    }
     check_form(&request)?;
     let runner = ready_runner(&app, &identity).await?;
     // Serialized again, because a worker reads one line.
