@@ -135,6 +135,7 @@ fn invalid_answers_are_problems_with_code_and_help() {
         ("part/other/double", code.clone(), 404, "exercise-not-found"),
         (EXERCISE, json!({}), 400, "invalid-json"),
         (EXERCISE, json!({"code": 1}), 400, "invalid-json"),
+        (EXERCISE, json!({"code": ""}), 400, "code-empty"),
         (
             EXERCISE,
             json!({"code": "", "seed": 1}),

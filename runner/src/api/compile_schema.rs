@@ -16,7 +16,10 @@ pub(super) struct CompileRequest {
     /// The language of the source.
     pub(super) language: Language,
     /// The source; at most 256 KiB.
-    #[schema(min_length = 1)]
+    #[schema(
+        min_length = 1,
+        pattern = r"[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     pub(super) source: String,
     /// Targets. Default: gfx90a, gfx942 and gfx950.
     #[schema(min_items = 1, max_items = 8, example = json!(["gfx942"]))]

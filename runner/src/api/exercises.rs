@@ -75,6 +75,14 @@ pub(crate) async fn judge(
     let example = r#"Send an object such as {"code": "…"}."#;
     let answer: ExerciseAnswer = read_json(&app, &headers, body, "an answer", example).await?;
     check_code(&answer.code)?;
+    if answer.code.is_empty() {
+        return Err(ApiError::bad_request(
+            "code-empty",
+            "There is no code",
+            "The code is empty.",
+            "Send the exercise's file with its holes filled.",
+        ));
+    }
     let request = {
         let pages = app.pages.current();
         let found = pages
