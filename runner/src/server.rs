@@ -38,6 +38,8 @@ pub(crate) struct Server {
     pub(crate) retention: Retention,
     /// What clients may occupy.
     pub(crate) limits: ClientLimits,
+    /// Whether each response is logged.
+    pub(crate) log_requests: bool,
     /// Sends the store's deliveries, if it has addresses for them.
     pub(crate) webhooks: Option<Webhooks>,
 }
@@ -78,6 +80,7 @@ impl Server {
             streams: Streams::new(limits.streams()),
             hand_over: HandOver::default(),
             body_timeout: limits.request_timeout,
+            log_requests: self.log_requests,
             requests: Arc::default(),
             shutdown: shutdown.clone(),
         };

@@ -136,6 +136,7 @@ fn labels_group_jobs_in_lists_and_over_time() {
             json!(["1", "2", "3", "4", "5", "6", "7", "8", "9"]),
             "too-many-labels",
         ),
+        (json!(vec!["1"; 9]), "too-many-labels"),
     ] {
         let (status, body) = server.post(&json!({"code": MEASURES, "labels": labels}));
         assert_eq!((status, problem(&body).code.as_str()), (400, code));
@@ -238,10 +239,12 @@ fn stream_resumes_by_header_or_query_and_ends_with_204() {
     assert!(text.starts_with("retry: 2000"), "{text}");
     assert!(text.contains(&format!("id: {last}\n")));
 
-    let mut wrong = resume(Some("soon"), "");
-    assert_eq!(wrong.status(), 400);
-    let wrong = wrong.body_mut().read_to_string().expect("text");
-    assert_eq!(problem(&wrong).code, "invalid-position");
+    for (header, query) in [(Some("soon"), ""), (Some(""), ""), (None, "?after=")] {
+        let mut wrong = resume(header, query);
+        assert_eq!(wrong.status(), 400, "{header:?} {query:?}");
+        let wrong = wrong.body_mut().read_to_string().expect("text");
+        assert_eq!(problem(&wrong).code, "invalid-position");
+    }
     assert_eq!(state(&all), JobState::Done);
 }
 
@@ -325,6 +328,9 @@ fn each_kernel_is_compiled_in_a_new_worker() {
     }
     workers.dedup();
     assert_eq!(workers.len(), 3, "one worker answered twice");
+    // Whole numbers, as JSON schema defines them.
+    let numbers = json!({"language": "triton", "source": "x", "num_warps": 4.0, "num_stages": 2});
+    assert_eq!(compile(&numbers).0, 200);
 
     for (source, code) in [
         ("refused", "compile-source-error"),
@@ -419,6 +425,8 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
         json!({"language": "hip", "source": " "}),
         json!({"language": "hip", "source": "x".repeat(300_000)}),
         json!({"language": "hip", "source": "x", "archs": "gfx942"}),
+        json!({"language": "hip", "source": "x", "archs": []}),
+        json!({"language": "triton", "source": "x", "num_warps": 17}),
         json!({"language": "hip", "source": "x", "shell": "ls"}),
     ] {
         let (status, body) = compile(&bad, long).expect("answers");

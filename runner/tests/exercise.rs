@@ -2,14 +2,16 @@
 
 mod support;
 
+use hipward_protocol::{JobState, JobSummary};
 use serde_json::{Value, json};
 use std::{
     fs,
     path::Path,
     process::{Command, Output},
     thread,
+    time::Duration,
 };
-use support::{Server, agent, hipward, problem};
+use support::{Server, WAITS, agent, hipward, problem};
 use tempfile::TempDir;
 
 const LESSON: &str = r#"+++
@@ -133,6 +135,7 @@ fn invalid_answers_are_problems_with_code_and_help() {
         ("part/other/double", code.clone(), 404, "exercise-not-found"),
         (EXERCISE, json!({}), 400, "invalid-json"),
         (EXERCISE, json!({"code": 1}), 400, "invalid-json"),
+        (EXERCISE, json!({"code": ""}), 400, "code-empty"),
         (
             EXERCISE,
             json!({"code": "", "seed": 1}),
@@ -190,6 +193,43 @@ fn too_many_answers_are_refused_with_a_time_to_retry() {
 }
 
 // hipward try
+
+#[test]
+fn answers_wait_for_a_job_on_the_processor_and_the_job_for_answers() {
+    let content = content();
+    let content = content.path().to_str().expect("text");
+    let server = Server::start(&["--content", content]);
+    let is_running = |job: &JobSummary| job.state == JobState::Running;
+
+    let job = server.submit(WAITS).id;
+    server.wait_for(&job, is_running);
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| post(&server, EXERCISE, &json!({"code": "x = 1"})));
+        thread::sleep(Duration::from_secs(3));
+        assert!(!waiting.is_finished(), "it disturbs the job's times");
+        server.cancel(&job);
+        let (status, body, _) = waiting.join().expect("ends");
+        assert_eq!(status, 200, "{body}");
+    });
+
+    // The next worker is warm, so the answer is judged at once.
+    thread::scope(|scope| {
+        let answer = scope.spawn(|| post(&server, EXERCISE, &json!({"code": "slow"})));
+        thread::sleep(Duration::from_secs(1));
+        let job = server.submit(WAITS).id;
+        thread::sleep(Duration::from_millis(500));
+        assert_eq!(server.summary(&job).state, JobState::Queued);
+        let (status, body, _) = answer.join().expect("ends");
+        assert_eq!(status, 200, "{body}");
+        server.wait_for(&job, is_running);
+
+        // Not for longer than proxies wait for an answer.
+        let (status, body, retry) = post(&server, EXERCISE, &json!({"code": "x = 1"}));
+        assert_eq!((status, &body["code"]), (503, &json!("processor-in-use")));
+        assert_eq!(retry.as_deref(), Some("30"));
+        assert_eq!(server.summary(&job).state, JobState::Running);
+    });
+}
 
 fn run(content: &Path, folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let Output {

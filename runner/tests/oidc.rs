@@ -216,6 +216,34 @@ fn claims_become_roles_and_without_one_a_page_says_so() {
 }
 
 #[test]
+fn claims_that_the_token_leaves_out_come_from_the_user_info() {
+    let provider = Provider::start();
+    let claims = json!({"sub": "248289761001", "email": "ann@example.org", "email_verified": true, "groups": ["gpu-ops"]});
+    provider.set_user_info(claims.clone());
+    let server = start(&provider, &[]);
+    let signed_in = Browser::default().sign_in(&server, "/");
+    assert_eq!(signed_in.status, 200, "{}", signed_in.body);
+    assert!(signed_in.body.contains("<code>operate</code>"));
+    assert!(signed_in.body.contains("ann@example.org"));
+
+    // Those of the token are signed.
+    provider.change(|token| token["groups"] = json!(["gpu"]));
+    let signed_in = Browser::default().sign_in(&server, "/");
+    assert!(signed_in.body.contains("<code>submit</code>"));
+
+    let mut other = claims;
+    other["sub"] = json!("another user");
+    provider.set_user_info(other);
+    let refused = Browser::default().sign_in(&server, "/");
+    assert_eq!(refused.status, 401);
+    assert!(
+        refused.body.contains("user info is about another user"),
+        "{}",
+        refused.body
+    );
+}
+
+#[test]
 fn tokens_that_are_not_for_this_sign_in_are_refused() {
     let provider = Provider::start();
     let server = start(&provider, &[]);

@@ -4,6 +4,7 @@ mod support;
 
 use flate2::read::GzDecoder;
 use std::{
+    fs,
     io::Read,
     thread::sleep,
     time::{Duration, Instant},
@@ -136,6 +137,23 @@ fn known_response_is_not_sent_again() {
         let other = get(&server, &path, &[("if-none-match", "W/\"other\"")]);
         assert_eq!(other.status, 200, "{path}");
     }
+}
+
+#[test]
+fn responses_are_logged_on_request_without_secrets() {
+    let log = r#"exec "$@" 2>"$0/log""#;
+    let server = Server::start_wrapped(&["sh", "-c", log], &["--log-requests"]);
+    let token = server.token.clone().expect("is random");
+    server.get(&format!("/rules/?token={token}"));
+    server.get("/api/v1/jobs/absent");
+    let lines = fs::read_to_string(server.data.path().join("log")).expect("was written");
+    for expected in [
+        "GET /rules/ 303 peer=127.0.0.1 ms=",
+        "GET /api/v1/jobs/absent 404",
+    ] {
+        assert!(lines.contains(expected), "{lines}");
+    }
+    assert!(!lines.contains(&token), "{lines}");
 }
 
 #[test]

@@ -517,6 +517,27 @@ fn output_of_a_snippet_is_escaped() {
 }
 
 #[test]
+fn control_characters_of_a_snippet_are_not_in_the_markdown() {
+    let escape = "\u{1b}]52;c;aGk=\u{7}bad";
+    let mut bodies = measured();
+    bodies.pop();
+    bodies.push(EventBody::Failed(Failure {
+        code: FailureCode::ForwardError,
+        message: escape.into(),
+        help: escape.into(),
+        traceback: Some(format!("line 1\n\tline 2 {escape}")),
+    }));
+    let page = JobPage {
+        code: escape.into(),
+        ..page(bodies)
+    };
+    let markdown = benchmark_markdown(&page);
+    assert!(markdown.contains("line 1\n\tline 2 ]52;c;aGk=bad"));
+    let is_steering = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    assert!(!markdown.contains(is_steering), "{markdown:?}");
+}
+
+#[test]
 fn the_markdown_keeps_its_table_and_its_fences() {
     let markdown = benchmark_markdown(&page(measured()));
     let table: Vec<&str> = markdown

@@ -5,8 +5,10 @@ Prints `{"torch": null}` and exits with 3 if PyTorch is not installed.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import platform
+import signal
 import sys
 from dataclasses import asdict
 
@@ -42,5 +44,12 @@ def main() -> int:
     return 0
 
 
+def end_with_parent() -> None:
+    """Ends this process when the server that started it is killed, because importing PyTorch can take long."""
+    set_parent_death_signal = 1
+    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
 if __name__ == "__main__":
+    end_with_parent()
     sys.exit(main())

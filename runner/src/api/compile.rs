@@ -5,7 +5,7 @@ use super::{
     compile_schema::{CompileAnswer, CompileRequest},
     jobs::ready_runner,
     problem::{ApiError, ApiResult},
-    request_body::read_json,
+    request_body::{read_json, write_integers},
 };
 use crate::jobs::{RequestError, Role};
 use axum::{
@@ -50,7 +50,10 @@ fn check_form(request: &Value) -> ApiResult<()> {
         Ok(form) if form.source.chars().count() > MAX_SOURCE => {
             format!("`source` has more than {MAX_SOURCE} characters")
         }
-        Ok(_) => return Ok(()),
+        Ok(form) => match form.out_of_range() {
+            Some(problem) => problem.to_owned(),
+            None => return Ok(()),
+        },
     };
     Err(ApiError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
@@ -74,7 +77,9 @@ fn check_form(request: &Value) -> ApiResult<()> {
         (status = 200, description = "What the kernel uses on each target. A target that failed has an `error` instead.",
             body = CompileAnswer),
         (status = 429, description = "Too many requests are waiting.", content_type = "application/problem+json",
-            body = Problem, headers(("Retry-After" = u64, description = "Seconds.")))
+            body = Problem, headers(("Retry-After" = u64, description = "Seconds."))),
+        (status = 503, description = "A job is timed on the processor, or the server cannot run code.",
+            content_type = "application/problem+json", body = Problem)
     ),
     security((), ("token" = []))
 )]
@@ -85,7 +90,11 @@ pub(crate) async fn compile(
 ) -> ApiResult<Response> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
     app.access.check_runs_unapproved(&identity)?;
-    let request: Value = read_json(&app, &headers, body, "a request", EXAMPLE).await?;
+    let mut request: Value = read_json(&app, &headers, body, "a request", EXAMPLE).await?;
+    for number in ["num_warps", "num_stages", "waves_per_eu"] {
+        // Not those in `arguments`, which are values of the kernel.
+        request.get_mut(number).map(write_integers);
+    }
     check_form(&request)?;
     let runner = ready_runner(&app, &identity).await?;
     // Serialized again, because a worker reads one line.
@@ -96,6 +105,7 @@ pub(crate) async fn compile(
                 let (code, title) = ("compile-busy", "Too many kernels are waiting");
                 return ApiError::too_many(code, title, format!("{error}."), QUEUE_MOVES);
             }
+            RequestError::Timing => return ApiError::processor_in_use(),
             RequestError::TooLong(_) => ("compile-timeout", "Compiling took too long"),
             RequestError::Failed(_) => ("compile-failed", "Nothing was compiled"),
         };

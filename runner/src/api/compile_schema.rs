@@ -1,11 +1,11 @@
 //! The request and the answer of `POST /api/v1/compile`, as the OpenAPI document describes them.
 //!
-//! The worker (`kernels/hipward_kernels/compile`) checks the values and writes the answer. The server checks the types
-//! of the request, and passes the answer on unchanged.
+//! The server checks types and ranges of the request, so that no worker is used for an invalid one, and passes the worker's answer on
+//! unchanged. The worker (`kernels/hipward_kernels/compile`) checks what depends on the source.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 use utoipa::ToSchema;
 
 /// A source to compile.
@@ -16,7 +16,10 @@ pub(super) struct CompileRequest {
     /// The language of the source.
     pub(super) language: Language,
     /// The source; at most 256 KiB.
-    #[schema(min_length = 1)]
+    #[schema(
+        min_length = 1,
+        pattern = r"[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     pub(super) source: String,
     /// Targets. Default: gfx90a, gfx942 and gfx950.
     #[schema(min_items = 1, max_items = 8, example = json!(["gfx942"]))]
@@ -37,6 +40,36 @@ pub(super) struct CompileRequest {
     waves_per_eu: Option<u32>,
     /// HIP: clang flags that affect code generation and open no file, such as `-O2` or `-DN=4`.
     flags: Option<Vec<String>>,
+}
+
+impl CompileRequest {
+    /// Describes the value that is out of its range, if one is.
+    pub(super) fn out_of_range(&self) -> Option<&'static str> {
+        let is_in = |value: Option<u32>, range: RangeInclusive<u32>| {
+            value.is_none_or(|value| range.contains(&value))
+        };
+        let archs = self.archs.as_ref().map_or(1, Vec::len);
+        [
+            (
+                (1..=8).contains(&archs),
+                "`archs` is not a list of 1 to 8 targets",
+            ),
+            (
+                is_in(self.num_warps, 1..=16),
+                "`num_warps` is not from 1 to 16",
+            ),
+            (
+                is_in(self.num_stages, 1..=8),
+                "`num_stages` is not from 1 to 8",
+            ),
+            (
+                is_in(self.waves_per_eu, 0..=10),
+                "`waves_per_eu` is more than 10",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(is_valid, problem)| (!is_valid).then_some(problem))
+    }
 }
 
 /// The language of a kernel.

@@ -46,7 +46,9 @@ enum WorkerAnswer {
         (status = 200, description = "The kernel was executed. `failed` is true if it did not end, or if there are findings or differences.",
             body = EmulateAnswer),
         (status = 429, description = "Too many kernels are waiting.", content_type = "application/problem+json",
-            body = Problem, headers(("Retry-After" = u64, description = "Seconds.")))
+            body = Problem, headers(("Retry-After" = u64, description = "Seconds."))),
+        (status = 503, description = "A job is timed on the processor, or the server cannot run code.",
+            content_type = "application/problem+json", body = Problem)
     ),
     security((), ("token" = []))
 )]
@@ -111,6 +113,7 @@ fn refused(error: RequestError) -> ApiError {
             format!("{waiting} kernels are waiting or running, which is the maximum."),
             QUEUE_MOVES,
         ),
+        RequestError::Timing => ApiError::processor_in_use(),
         RequestError::TooLong(limit) => too_long(format!(
             "There was no result after {} seconds.",
             limit.as_secs()

@@ -13,13 +13,17 @@ pub(super) struct EmulateRequest {
     /// The language of the source.
     pub(super) language: KernelLanguage,
     /// The kernel; at most 256 KiB.
-    #[schema(min_length = 1)]
+    #[schema(
+        min_length = 1,
+        pattern = r"[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+    )]
     pub(super) source: String,
     /// The GPU architecture. Default: gfx942, or that of the assembly text.
     arch: Option<EmulatedArch>,
     /// The launch in TOML, as `hipward run --args` reads it: grid, workgroup and arguments; at most 256 KiB.
     #[schema(
         min_length = 1,
+        pattern = r"[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]",
         example = "grid = 1\nblock = 64\n[[argument]]\nname = \"x\"\ndtype = \"float32\"\nshape = [64]"
     )]
     pub(super) launch: String,

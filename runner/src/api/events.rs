@@ -124,12 +124,8 @@ fn position(query: Option<&str>, headers: &HeaderMap) -> ApiResult<u64> {
         .get("last-event-id")
         .map(|value| value.to_str().unwrap_or("?"));
     let mut furthest = 0;
-    for text in [query, header]
-        .into_iter()
-        .flatten()
-        .filter(|text| !text.is_empty())
-    {
-        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+    for text in [query, header].into_iter().flatten() {
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(not_a_position(&format!(
                 "{text:?} is not a sequence number."
             )));

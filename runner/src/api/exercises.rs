@@ -58,7 +58,9 @@ enum WorkerAnswer {
         ApiError,
         (status = 200, description = "The verdict, also for an answer that does not load or does not end.", body = Judged),
         (status = 429, description = "Too many answers are waiting.", content_type = "application/problem+json",
-            body = Problem, headers(("Retry-After" = u64, description = "Seconds.")))
+            body = Problem, headers(("Retry-After" = u64, description = "Seconds."))),
+        (status = 503, description = "A job is timed on the processor, or the server cannot run code.",
+            content_type = "application/problem+json", body = Problem)
     ),
     security((), ("token" = []))
 )]
@@ -73,6 +75,14 @@ pub(crate) async fn judge(
     let example = r#"Send an object such as {"code": "…"}."#;
     let answer: ExerciseAnswer = read_json(&app, &headers, body, "an answer", example).await?;
     check_code(&answer.code)?;
+    if answer.code.is_empty() {
+        return Err(ApiError::bad_request(
+            "code-empty",
+            "There is no code",
+            "The code is empty.",
+            "Send the exercise's file with its holes filled.",
+        ));
+    }
     let request = {
         let pages = app.pages.current();
         let found = pages
@@ -110,6 +120,7 @@ fn refused(error: RequestError) -> ApiError {
             format!("{waiting} answers are waiting or running, which is the maximum."),
             QUEUE_MOVES,
         ),
+        RequestError::Timing => ApiError::processor_in_use(),
         RequestError::TooLong(limit) => ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "exercise-timeout",

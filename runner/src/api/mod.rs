@@ -29,6 +29,7 @@ mod problem;
 mod proxy_auth;
 mod report;
 mod request_body;
+mod request_log;
 mod rules;
 mod sign_in;
 mod submission;
@@ -85,6 +86,8 @@ pub(crate) struct App {
     pub(crate) hand_over: HandOver,
     /// Time within which a client must send the body of a request.
     pub(crate) body_timeout: Duration,
+    /// Whether each response is logged.
+    pub(crate) log_requests: bool,
     /// Counters for monitoring.
     pub(crate) requests: Arc<RequestMetrics>,
     /// Ends streams when the server stops.
@@ -195,13 +198,17 @@ pub(crate) fn router(app: App) -> Router {
         Some(cors) => router.layer(cors),
         None => router,
     };
-    router
+    let router = router
         .layer(middleware::from_fn_with_state(
             app.clone(),
             access_control::reject_foreign,
         ))
-        .layer(middleware::from_fn_with_state(app.clone(), metrics::count))
-        .with_state(app)
+        .layer(middleware::from_fn_with_state(app.clone(), metrics::count));
+    let router = match app.log_requests {
+        true => router.layer(middleware::from_fn(request_log::log)),
+        false => router,
+    };
+    router.with_state(app)
 }
 
 /// Maximum time for which a browser may store the answer to a preflight request.

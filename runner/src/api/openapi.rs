@@ -90,7 +90,8 @@ fn describe_ranges(schema: &mut Value) {
         Value::Object(object) => {
             let range = match object.get("format").and_then(Value::as_str) {
                 Some("int32") => Some(("uint32", u64::from(u32::MAX))),
-                Some("int64") => Some(("uint64", u64::MAX)),
+                // `usize` has no format.
+                Some("int64") | None => Some(("uint64", u64::MAX)),
                 _ => None,
             };
             if let Some((format, maximum)) = range
@@ -244,6 +245,9 @@ mod tests {
         let memory = &schemas["Device"]["properties"]["memory_bytes"];
         assert_eq!(memory["maximum"], json!(u64::MAX));
         assert_eq!(memory["format"], "uint64");
+        // A `usize`.
+        let n = &schemas["Stats"]["properties"]["n"];
+        assert_eq!(n["maximum"], json!(u64::MAX), "{n}");
         let text = schemas.to_string();
         assert_eq!(
             text.matches("\"prefixItems\"").count(),

@@ -17,6 +17,9 @@ use utoipa::{
 /// `Retry-After` of a full queue: about the duration of a job.
 const QUEUE_MOVES: Duration = Duration::from_secs(60);
 
+/// `Retry-After` while a job is timed on the processor.
+const JOB_ENDS: Duration = Duration::from_secs(30);
+
 /// A refused or failed request.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -56,6 +59,21 @@ impl ApiError {
         ApiError {
             retry_after: Some(retry_after),
             ..Self::new(StatusCode::TOO_MANY_REQUESTS, code, title, detail, help)
+        }
+    }
+
+    /// A request that runs code while a job is timed on the processor. The response has a `Retry-After` header.
+    pub(crate) fn processor_in_use() -> Self {
+        let help = format!("Try again in {} seconds.", JOB_ENDS.as_secs());
+        ApiError {
+            retry_after: Some(JOB_ENDS),
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "processor-in-use",
+                "A benchmark runs on the processor",
+                "A job is being timed on the processor of this server. This request would make its times too long.",
+                help,
+            )
         }
     }
 

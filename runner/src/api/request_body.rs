@@ -96,7 +96,7 @@ pub(super) fn from_json<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<
 }
 
 /// Changes `1.0` to `1`. Returns whether there was one.
-fn write_integers(value: &mut Value) -> bool {
+pub(super) fn write_integers(value: &mut Value) -> bool {
     // Larger ones are not exact.
     const LARGEST: f64 = (1_u64 << 53) as f64;
     match value {

@@ -207,6 +207,17 @@ fn parse(fleet: &Fleet, runner: &Runner, headers: &HeaderMap, body: &[u8]) -> Ap
 
 /// The labels, each once.
 fn labels(names: Vec<String>) -> ApiResult<Vec<String>> {
+    if names.len() > MAX_LABELS {
+        return Err(ApiError::bad_request(
+            "too-many-labels",
+            "There are too many labels",
+            format!(
+                "The job has {} labels; {MAX_LABELS} are allowed.",
+                names.len()
+            ),
+            "Send fewer labels.",
+        ));
+    }
     let mut labels = Vec::new();
     for name in names {
         if !is_label(&name) {
@@ -222,17 +233,6 @@ fn labels(names: Vec<String>) -> ApiResult<Vec<String>> {
         if !labels.contains(&name) {
             labels.push(name);
         }
-    }
-    if labels.len() > MAX_LABELS {
-        return Err(ApiError::bad_request(
-            "too-many-labels",
-            "There are too many labels",
-            format!(
-                "The job has {} labels; {MAX_LABELS} are allowed.",
-                labels.len()
-            ),
-            "Send fewer labels.",
-        ));
     }
     Ok(labels)
 }

@@ -104,6 +104,9 @@ pub(crate) struct Args {
     /// Time within which a client must send its request, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, hide_short_help = true)]
     request_timeout: Duration,
+    /// Log each response: method, path, status, client and time
+    #[arg(long, hide_short_help = true)]
+    log_requests: bool,
     /// Time after its renewal for which a lease is valid, in seconds: shortens tests
     #[arg(long, value_name = "SECONDS", value_parser = seconds, hide = true)]
     lease_time: Option<Duration>,
@@ -257,6 +260,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             connections: args.max_connections,
             request_timeout: args.request_timeout,
         },
+        log_requests: args.log_requests,
         webhooks,
     };
     server.run(listener, stop_requested).await?;

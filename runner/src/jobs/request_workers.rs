@@ -1,6 +1,6 @@
 //! Workers that answer one request each, with the isolation of jobs, because a request contains Python that can do
 //! anything: kernels to compile, kernels to execute with a reference, and answers to exercises. A worker is killed after its answer. The next one is warmed
-//! up meanwhile, so that a request takes only as long as its work.
+//! up meanwhile, so that a request takes only as long as its work. While a job on the processor is timed, requests wait.
 
 use super::{
     private_directory::PrivateDirectory,
@@ -16,13 +16,16 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy, sink},
     net::unix::pipe::Receiver,
     sync::{Semaphore, oneshot},
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 
 /// Importing Triton and PyTorch takes long on a cold disk.
 const WARM_UP_TIMEOUT: Duration = Duration::from_secs(180);
 /// The supervisor kills a worker at its time limit. The server stops waiting this long after.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Time for which a request waits for a job that is timed on the processor. Less than proxies wait for an answer.
+const MAX_TIMING_WAIT: Duration = Duration::from_secs(30);
 
 /// The number of slots of all kinds of request workers, which follow the slots of the devices.
 pub(super) const SLOTS: usize = COMPILE.slots + EXERCISE.slots + EMULATE.slots;
@@ -93,6 +96,9 @@ pub(crate) enum RequestError {
     /// Too many requests are waiting.
     #[error("{0} requests are waiting already")]
     Busy(usize),
+    /// A job is timed on the processor.
+    #[error("a job is being timed on the processor, which this request would disturb")]
+    Timing,
     /// Over the time limit.
     #[error("it took longer than {} seconds", .0.as_secs())]
     TooLong(Duration),
@@ -172,13 +178,24 @@ impl RequestWorkers {
     }
 
     async fn work(&self, runner: &Runner, request: &str, mut response: oneshot::Sender<Answer>) {
+        let deadline = Instant::now() + MAX_TIMING_WAIT;
+        let permits = async {
+            let slot = self.free_slots.acquire().await;
+            // After the slot, so that waiting requests do not keep a job from starting.
+            let quiet = timeout_at(deadline, runner.activity.request_permit()).await;
+            (slot, quiet)
+        };
         // A client that disconnects while it waits uses no worker.
-        let permit = tokio::select! {
+        let (slot, quiet) = tokio::select! {
             biased;
             () = response.closed() => return,
-            permit = self.free_slots.acquire() => permit,
+            permits = permits => permits,
         };
-        let (Ok(_permit), Some(mut slot)) = (permit, self.take_slot()) else {
+        // Kept until the next worker is warm, which uses the processor too.
+        let Ok(_quiet) = quiet else {
+            return drop(response.send(Err(RequestError::Timing)));
+        };
+        let (Ok(_slot), Some(mut slot)) = (slot, self.take_slot()) else {
             return;
         };
         self.use_slot(&mut slot, runner, request, response).await;

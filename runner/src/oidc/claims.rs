@@ -31,16 +31,34 @@ impl Claims {
         if claim == "email" && !self.email_is_verified() {
             return Vec::new();
         }
-        let found = self.0.get(claim).or_else(|| {
-            let (first, rest) = claim.split_once('.')?;
-            let pointer = format!("/{}", rest.replace('.', "/"));
-            self.0.get(first)?.pointer(&pointer)
-        });
-        match found {
+        match self.find(claim) {
             Some(Value::String(text)) => vec![text],
             Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// Whether a claim is present.
+    pub(super) fn has(&self, claim: &str) -> bool {
+        self.find(claim).is_some()
+    }
+
+    fn find(&self, claim: &str) -> Option<&Value> {
+        self.0.get(claim).or_else(|| {
+            let (first, rest) = claim.split_once('.')?;
+            let pointer = format!("/{}", rest.replace('.', "/"));
+            self.0.get(first)?.pointer(&pointer)
+        })
+    }
+
+    /// These claims of a token, completed by the provider's user info. None if that is about another user.
+    pub(super) fn with(self, more: Claims) -> Option<Claims> {
+        if self.text("sub")? != more.text("sub")? {
+            return None;
+        }
+        let mut all = more.0;
+        all.extend(self.0);
+        Some(Claims(all))
     }
 
     fn email_is_verified(&self) -> bool {

@@ -254,14 +254,14 @@ impl Inner {
         }
         let code = callback.code.ok_or(SignInError::Stale)?;
         let settings = &self.settings;
-        let token = self.provider.exchange(
+        let tokens = self.provider.exchange(
             &code,
             &attempt.verifier,
             redirect,
             (&settings.client_id, &settings.client_secret),
         )?;
         let audience = std::slice::from_ref(&settings.client_id);
-        let claims = self.provider.verify(&token, audience)?;
+        let mut claims = self.provider.verify(&tokens.id_token, audience)?;
         if !equal(claims.text("nonce").unwrap_or_default(), &attempt.nonce) {
             return Err(SignInError::Token("it is for another sign-in".to_owned()));
         }
@@ -272,12 +272,26 @@ impl Inner {
         {
             return Err(SignInError::Token("it is for another client".to_owned()));
         }
+        // Many providers leave the claims of scopes out of the ID token (OpenID Connect Core 5.4).
+        if !self.is_complete(&claims)
+            && let Some(more) = self.provider.user_info(&tokens.access_token)?
+        {
+            claims = claims.with(more).ok_or_else(|| {
+                SignInError::Token("the provider's user info is about another user".to_owned())
+            })?;
+        }
         let user = self.user(&claims)?;
         let session = Session {
             user: user.clone(),
             until: now() + SESSION_TIME.as_secs(),
         };
         Ok((user, self.seal.close("session", &session), attempt.back))
+    }
+
+    /// Whether these are all the claims on which name and role depend.
+    fn is_complete(&self, claims: &Claims) -> bool {
+        let of_roles = self.settings.roles.iter().map(RoleRule::claim);
+        of_roles.chain(["email"]).all(|claim| claims.has(claim))
     }
 
     fn user(&self, claims: &Claims) -> Result<User, SignInError> {

@@ -53,12 +53,15 @@ pub(super) struct Metadata {
     pub(super) authorization_endpoint: String,
     token_endpoint: String,
     jwks_uri: String,
+    userinfo_endpoint: Option<String>,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
 }
 
+/// The tokens for a code.
 #[derive(Deserialize)]
-struct TokenAnswer {
-    id_token: Option<String>,
+pub(super) struct Tokens {
+    pub(super) id_token: String,
+    pub(super) access_token: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -122,7 +125,10 @@ impl Provider {
             &metadata.authorization_endpoint,
             &metadata.token_endpoint,
             &metadata.jwks_uri,
-        ] {
+        ]
+        .into_iter()
+        .chain(&metadata.userinfo_endpoint)
+        {
             if !is_protected(endpoint) {
                 return Err(SignInError::Unreachable(format!(
                     "{address} has the address {endpoint}, which is not https"
@@ -133,24 +139,31 @@ impl Provider {
     }
 
     fn get(&self, address: &str) -> Result<String, SignInError> {
-        let answer = self.agent.get(address).call();
-        let (status, body) = read(address, answer)?;
-        match status {
-            200 => Ok(body),
-            status => Err(SignInError::Unreachable(format!(
-                "{address} answered with status {status}"
-            ))),
-        }
+        body(address, self.agent.get(address).call())
     }
 
-    /// Exchanges a code for the ID token.
+    /// The claims of the user at the provider. None if it has no such address.
+    pub(super) fn user_info(&self, access_token: &str) -> Result<Option<Claims>, SignInError> {
+        let metadata = self.metadata()?;
+        let Some(address) = &metadata.userinfo_endpoint else {
+            return Ok(None);
+        };
+        let request = self
+            .agent
+            .get(address)
+            .header("accept", "application/json")
+            .header("authorization", format!("Bearer {access_token}"));
+        parse(address, &body(address, request.call())?).map(Some)
+    }
+
+    /// Exchanges a code for the tokens of the user.
     pub(super) fn exchange(
         &self,
         code: &str,
         verifier: &str,
         redirect: &str,
         (client, secret): (&str, &str),
-    ) -> Result<String, SignInError> {
+    ) -> Result<Tokens, SignInError> {
         let metadata = self.metadata()?;
         let address = &metadata.token_endpoint;
         // Basic is the default of the specification.
@@ -188,10 +201,7 @@ impl Provider {
                 }
             });
         }
-        let answer: TokenAnswer = parse(address, &body)?;
-        answer.id_token.ok_or_else(|| {
-            SignInError::Unreachable(format!("the answer of {address} has no ID token"))
-        })
+        parse(address, &body)
     }
 
     /// The claims of a token that this provider has signed for one of these audiences and that is valid now.
@@ -227,6 +237,19 @@ fn invalid(error: jsonwebtoken::errors::Error) -> SignInError {
         ErrorKind::InvalidSignature => "its signature is wrong".to_owned(),
         _ => error.to_string(),
     })
+}
+
+/// The body of an answer with status 200.
+fn body(
+    address: &str,
+    answer: Result<Response<ureq::Body>, ureq::Error>,
+) -> Result<String, SignInError> {
+    match read(address, answer)? {
+        (200, body) => Ok(body),
+        (status, _) => Err(SignInError::Unreachable(format!(
+            "{address} answered with status {status}"
+        ))),
+    }
 }
 
 fn read(

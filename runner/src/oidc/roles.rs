@@ -14,6 +14,13 @@ pub(crate) struct RoleRule {
     role: Role,
 }
 
+impl RoleRule {
+    /// The claim that it reads.
+    pub(super) fn claim(&self) -> &str {
+        &self.claim
+    }
+}
+
 impl FromStr for RoleRule {
     type Err = String;
 

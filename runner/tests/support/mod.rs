@@ -112,15 +112,22 @@ impl Server {
 
     /// Starts one as a user, with a program, a package and a Python that every user can read.
     pub(crate) fn start_with_copies(user: Option<u32>, flags: &[&str]) -> Self {
+        let copies = copies_for_everyone();
+        let mut server = Server::start_from(copies.path(), user, flags);
+        server._copies = Some(copies);
+        server
+    }
+
+    /// The same with copies of the caller.
+    pub(crate) fn start_from(copies: &Path, user: Option<u32>, flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
         if let Some(user) = user {
             chown(data.path(), Some(user), Some(user)).expect("root can change owners");
         }
         let mut flags = flags.to_vec();
         flags.extend(["--python", SYSTEM_PYTHON]);
-        let copies = copies_for_everyone();
-        let started = launch_as(data.path(), &flags, user, copies.path());
-        Server::started(started, data, Some(copies))
+        let started = launch_as(data.path(), &flags, user, copies);
+        Server::started(started, data, None)
     }
 
     /// A server that listens.
@@ -445,7 +452,7 @@ fn launch(data: &Path, flags: &[&str]) -> Launched {
 
 /// The program and the scripted package in a folder that every user can read. Root's home, which contains the build, is
 /// closed to others.
-fn copies_for_everyone() -> TempDir {
+pub(crate) fn copies_for_everyone() -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let open = fs::Permissions::from_mode(0o755);
     fs::set_permissions(folder.path(), open).expect("it is ours");

@@ -113,6 +113,8 @@ struct Inner {
     /// The claims of every user.
     user: Value,
     change: Change,
+    /// The answer of the user info, which then has the user's claims instead of the ID token.
+    user_info: Option<Value>,
     /// The parameters of the requests for codes, by code.
     codes: HashMap<String, HashMap<String, String>>,
     /// Number of requests for the keys.
@@ -145,6 +147,7 @@ impl Provider {
             key_id: "first".to_owned(),
             user: json!({"sub": "248289761001", "email": "ann@example.org", "email_verified": true, "groups": ["gpu"]}),
             change: Box::new(|_| ()),
+            user_info: None,
             codes: HashMap::new(),
             key_requests: 0,
         }));
@@ -153,6 +156,7 @@ impl Provider {
             .route("/keys", get(keys))
             .route("/authorize", get(authorize))
             .route("/token", post(token))
+            .route("/user", get(user_info))
             .with_state(inner.clone());
         let (stop, stopped) = oneshot::channel();
         let thread = thread::spawn(move || {
@@ -184,6 +188,11 @@ impl Provider {
     /// Changes the claims of the next ID tokens.
     pub(crate) fn change(&self, change: impl Fn(&mut Value) + Send + 'static) {
         self.inner().change = Box::new(change);
+    }
+
+    /// Leaves the user's claims out of ID tokens, except `sub`. The user info has these instead.
+    pub(crate) fn set_user_info(&self, claims: Value) {
+        self.inner().user_info = Some(claims);
     }
 
     /// Signs with a new key from now on.
@@ -246,13 +255,26 @@ type Shared = State<Arc<Mutex<Inner>>>;
 type Parameters = HashMap<String, String>;
 
 async fn discovery(State(inner): Shared) -> Json<Value> {
-    let issuer = inner.lock().expect("works").issuer.clone();
-    Json(json!({
+    let inner = inner.lock().expect("works");
+    let issuer = &inner.issuer;
+    let mut metadata = json!({
         "issuer": issuer,
         "authorization_endpoint": format!("{issuer}/authorize?tenant=1"),
         "token_endpoint": format!("{issuer}/token"),
         "jwks_uri": format!("{issuer}/keys"),
-    }))
+    });
+    if inner.user_info.is_some() {
+        metadata["userinfo_endpoint"] = json!(format!("{issuer}/user"));
+    }
+    Json(metadata)
+}
+
+async fn user_info(State(inner): Shared, headers: HeaderMap) -> Response {
+    let inner = inner.lock().expect("works");
+    match headers["authorization"] == "Bearer opaque" {
+        true => Json(&inner.user_info).into_response(),
+        false => StatusCode::UNAUTHORIZED.into_response(),
+    }
 }
 
 async fn keys(State(inner): Shared) -> Json<Value> {
@@ -299,6 +321,9 @@ async fn token(State(inner): Shared, headers: HeaderMap, body: String) -> Respon
         && form["grant_type"] == "authorization_code";
     if !is_right {
         return refused("the request is not the one that began");
+    }
+    if inner.user_info.is_some() {
+        inner.user = json!({"sub": inner.user["sub"]});
     }
     let token = inner.token(&json!({"nonce": asked["nonce"]}));
     Json(json!({"access_token": "opaque", "token_type": "Bearer", "id_token": token}))

@@ -5,6 +5,7 @@ use super::included_steps::included_steps;
 use super::roofline::{cautions, parts, sentence as sentence_of_floor};
 use super::status::{sentence, state_word};
 use super::table::{cells, has_floor, has_hot};
+use super::text::steers;
 use crate::JobPage;
 use hipward_protocol::JobView;
 use std::fmt::Write;
@@ -50,21 +51,19 @@ pub fn benchmark_markdown(page: &JobPage) -> String {
         if !environment.audit.is_empty() {
             out.push_str("## Settings of the host that cost time\n\n");
             for advice in &environment.audit {
-                let _ = writeln!(
-                    out,
-                    "- `{}`, found {}: {} `{}`",
-                    advice.setting,
-                    line(&advice.found),
-                    line(&advice.why),
-                    line(&advice.command)
+                let text = format!(
+                    "`{}`, found {}: {} `{}`",
+                    advice.setting, advice.found, advice.why, advice.command
                 );
+                let _ = writeln!(out, "- {}", line(&text));
             }
             out.push('\n');
         }
     }
     out.push_str("## Code\n\n");
     fenced(&mut out, "python", &page.code);
-    out
+    // Markdown is also printed to terminals.
+    out.replace(|c| !matches!(c, '\n' | '\t') && steers(c), "")
 }
 
 fn variants(out: &mut String, view: &JobView) {

@@ -110,7 +110,7 @@ fn line(text: &str) -> String {
 
 /// Control characters, which make a terminal write its clipboard or hide what it shows, and marks that
 /// reverse the order of what follows.
-fn steers(c: char) -> bool {
+pub(super) fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

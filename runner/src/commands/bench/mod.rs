@@ -439,6 +439,7 @@ impl Local {
             pages,
             retention: Retention::default(),
             limits: ClientLimits::default(),
+            log_requests: false,
             webhooks: None,
         };
         Ok(Local {

@@ -19,13 +19,27 @@ pub(crate) struct Activity {
     /// Locked by each job: shared by a job on a GPU, exclusively by one on the processor, which would disturb the times of all
     /// others. Shared by a worker that is warmed up too, which uses the processor. Fair, so that neither kind waits for ever.
     timing: Arc<RwLock<()>>,
+    /// Locked by each request that runs code (compile, emulate, exercises): shared by the request, exclusively by a job on the
+    /// processor. Apart from `timing`, so that a job that waits for a GPU's job does not keep requests waiting.
+    requests: Arc<RwLock<()>>,
 }
 
 /// The permission to time a job, until it is dropped.
 #[derive(Debug)]
 pub(in crate::jobs) enum TimingPermit {
-    Shared { _guard: OwnedRwLockReadGuard<()> },
-    Exclusive { _guard: OwnedRwLockWriteGuard<()> },
+    Shared {
+        _guard: OwnedRwLockReadGuard<()>,
+    },
+    Exclusive {
+        _jobs: OwnedRwLockWriteGuard<()>,
+        _requests: OwnedRwLockWriteGuard<()>,
+    },
+}
+
+/// The permission to run the code of a request, until it is dropped.
+#[derive(Debug)]
+pub(in crate::jobs) struct RequestPermit {
+    _guard: OwnedRwLockReadGuard<()>,
 }
 
 #[derive(Debug)]
@@ -76,7 +90,8 @@ impl Activity {
         let timing = self.timing.clone();
         match device.vendor {
             Vendor::Cpu => TimingPermit::Exclusive {
-                _guard: timing.write_owned().await,
+                _jobs: timing.write_owned().await,
+                _requests: self.requests.clone().write_owned().await,
             },
             Vendor::Amd | Vendor::Nvidia => TimingPermit::Shared {
                 _guard: timing.read_owned().await,
@@ -88,6 +103,13 @@ impl Activity {
     pub(in crate::jobs) async fn warm_up_permit(&self) -> TimingPermit {
         TimingPermit::Shared {
             _guard: self.timing.clone().read_owned().await,
+        }
+    }
+
+    /// Waits until no job on the processor is timed, which the code of a request would disturb.
+    pub(in crate::jobs) async fn request_permit(&self) -> RequestPermit {
+        RequestPermit {
+            _guard: self.requests.clone().read_owned().await,
         }
     }
 
@@ -175,5 +197,30 @@ mod tests {
         assert!(waiting.await.is_err());
         drop(on_cpu);
         activity.warm_up_permit().await;
+    }
+
+    #[tokio::test]
+    async fn requests_run_beside_jobs_on_gpus_and_not_beside_one_on_the_processor() {
+        let activity = Activity::default();
+        let cpu = device("cpu", Vendor::Cpu);
+        let on_gpu = activity.timing_permit(&device("cuda:0", Vendor::Amd)).await;
+        {
+            // Also while a job on the processor waits for the one on the GPU.
+            let waiting = activity.timing_permit(&cpu);
+            tokio::pin!(waiting);
+            let short = Duration::from_millis(20);
+            assert!(timeout(short, &mut waiting).await.is_err());
+            activity.request_permit().await;
+        }
+        drop(on_gpu);
+        let request = activity.request_permit().await;
+        let waiting = timeout(Duration::from_millis(20), activity.timing_permit(&cpu));
+        assert!(waiting.await.is_err());
+        drop(request);
+        let on_cpu = activity.timing_permit(&cpu).await;
+        let waiting = timeout(Duration::from_millis(20), activity.request_permit());
+        assert!(waiting.await.is_err());
+        drop(on_cpu);
+        activity.request_permit().await;
     }
 }

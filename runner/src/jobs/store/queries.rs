@@ -9,8 +9,8 @@ use super::{
     sql::{Row, Sql, values},
 };
 use crate::jobs::lease_messages::FreeDevice;
-use hipward_protocol::{Event, JobState, JobSummary, Requirements};
-use serde::de::DeserializeOwned;
+use hipward_protocol::{Event, EventBody, JobState, JobSummary, LogStream, Requirements};
+use serde::{Deserialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 
 /// The state of the queue, for monitoring.
@@ -124,7 +124,28 @@ pub(super) fn event(row: &Row) -> Result<Event> {
         seq: row.get(0)?,
         attempt: row.get(1)?,
         at: row.get(2)?,
-        body: serde_json::from_str(&row.get::<String>(3)?)?,
+        body: body(&row.get::<String>(3)?)?,
+    })
+}
+
+/// The content of an event. One that only a newer version can read is replaced with a note: servers of two versions can share a
+/// database while they are upgraded, and an older version can follow a newer one.
+fn body(json: &str) -> Result<EventBody> {
+    #[derive(Deserialize)]
+    struct Unknown {
+        r#type: String,
+    }
+    serde_json::from_str(json).or_else(|error| {
+        let Ok(Unknown { r#type }) = serde_json::from_str(json) else {
+            return Err(error.into());
+        };
+        Ok(EventBody::Log {
+            stream: LogStream::Runner,
+            text: format!(
+                "An event of the kind {:?} is left out: this version of Hipward cannot read it.\n",
+                r#type
+            ),
+        })
     })
 }
 

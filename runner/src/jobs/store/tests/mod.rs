@@ -49,6 +49,7 @@ suite! {
     job_for_another_device_is_not_claimed_and_does_not_block,
     only_the_current_attempt_may_write_and_nothing_follows_the_final_event,
     batch_with_events_after_the_final_one_is_rejected,
+    event_of_a_newer_version_is_replaced_with_a_note,
     cancelling_twice_has_no_effect_and_the_worker_is_fenced_off,
     job_fails_after_two_server_crashes_and_queued_jobs_stay,
     watchers_are_notified_after_events_are_stored,
@@ -223,6 +224,28 @@ fn only_the_current_attempt_may_write_and_nothing_follows_the_final_event(server
         "{after_end:?}"
     );
     assert_eq!(view(&store, &second.job).state, JobState::Done);
+}
+
+fn event_of_a_newer_version_is_replaced_with_a_note(server: &dyn Server) {
+    let store = server.open();
+    let id = ended(&store, "a remark");
+    execute(
+        &store,
+        r#"update events set body = '{"type":"of_tomorrow","x":1}' where body like '%a remark%'"#,
+    );
+    let view = view(&store, &id);
+    assert_eq!(view.state, JobState::Done);
+    let log: String = view.log.iter().map(|(_, text)| text.as_str()).collect();
+    assert!(
+        log.contains("of the kind \"of_tomorrow\" is left out"),
+        "{log}"
+    );
+    // Anything else is damage.
+    execute(
+        &store,
+        "update events set body = '{}' where body like '%of_tomorrow%'",
+    );
+    assert!(store.events_after(&id, 0, 10).is_err());
 }
 
 fn batch_with_events_after_the_final_one_is_rejected(server: &dyn Server) {

@@ -13,7 +13,8 @@ worker = os.environ["HOME"]
 answers = os.fdopen(parser.parse_args().events_fd, "w", buffering=1)
 answers.write(json.dumps({"type": "ready"}) + "\n")
 for line in sys.stdin:
-    source = json.loads(line)["source"]
+    request = json.loads(line)
+    source = request["source"]
     print("x" * 200_000)
     if source == "slow":
         time.sleep(5)
@@ -22,5 +23,15 @@ for line in sys.stdin:
     if source == "refused":
         answer = {"type": "error", "code": "source-error", "message": "there is no such function", "help": "Mend it.", "line": 7}
     else:
-        answer = {"type": "compiled", "echo": source, "worker": worker}
+        answer = {
+            "type": "compiled",
+            "language": request.get("language"),
+            "compiler": "scripted",
+            "targets": [],
+            "signature": [],
+            "num_warps": None,
+            "seconds": 0.1,
+            "echo": source,
+            "worker": worker,
+        }
     answers.write("not json\n" if source == "garbled" else json.dumps(answer) + "\n")
