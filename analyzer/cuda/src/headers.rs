@@ -11,23 +11,20 @@ pub fn hip_header(cuda: &str) -> Option<&'static str> {
     if CURAND_PARTS.split(' ').any(|known| known == part) {
         return Some("hiprand/hiprand_kernel.h");
     }
-    HEADERS
+    NOT_HIPIFIED
         .iter()
+        .chain(HIPIFIED)
         .find(|(header, _)| *header == cuda)
         .map(|(_, hip)| *hip)
 }
 
 /// True if PyTorch's hipify does not convert an include of the header.
 pub fn is_left_by_hipify(cuda: &str) -> bool {
-    HEADERS[..NOT_HIPIFIED]
-        .iter()
-        .any(|(header, _)| *header == cuda)
+    NOT_HIPIFIED.iter().any(|(header, _)| *header == cuda)
 }
 
-/// How many of the headers, from the first, the hipify of PyTorch 2.15 leaves or turns into a path that does not exist.
-const NOT_HIPIFIED: usize = 23;
-
-const HEADERS: &[(&str, &str)] = &[
+/// Headers that the hipify of PyTorch 2.15 leaves, or turns into a path that does not exist.
+const NOT_HIPIFIED: &[(&str, &str)] = &[
     ("cudaProfiler.h", "hip/hip_runtime_api.h"),
     ("device_launch_parameters.h", ""),
     ("device_atomic_functions.h", ""),
@@ -51,6 +48,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("cusolver_common.h", "hipsolver/hipsolver.h"),
     ("cusparse_v2.h", "hipsparse/hipsparse.h"),
     ("nvtx3/nvToolsExt.h", "roctracer/roctx.h"),
+];
+
+/// Headers that it converts.
+const HIPIFIED: &[(&str, &str)] = &[
     ("cuda.h", "hip/hip_runtime.h"),
     ("cuda_runtime.h", "hip/hip_runtime.h"),
     ("cuda_runtime_api.h", "hip/hip_runtime_api.h"),
