@@ -224,7 +224,7 @@ fn figures_predictions_transcripts_and_exercises_are_complete_without_a_script()
         "<figcaption>Each lane reads 16\u{a0}bytes.</figcaption>",
         "<summary>The numbers</summary>",
         "data-number=\"16\" data-tolerance=\"0.05\"",
-        "<strong>16\u{a0}bytes. </strong><span>One instruction reads <code>dwordx4</code>.</span>",
+        "<strong>16 bytes. </strong><span>One instruction reads <code>dwordx4</code>.</span>",
         "<samp>1 &lt; 2</samp>",
         "Output, recorded: 2026-11-23, 2 cores",
         "data-exercise=\"port/first/mask\"",

@@ -24,13 +24,20 @@ def get_init_inputs():
     return [2]
 "#;
 
-/// Code that writes lines like the harness, with the job's secret. `ctypes` reaches a frame without an audit event.
-const LINES: &str = "
+/// Reaches a frame without an audit event, as code in C can.
+const FRAME: &str = "
 import ctypes
-api = ctypes.pythonapi
-api.PyThreadState_Get.restype = ctypes.c_void_p
-api.PyThreadState_GetFrame.restype = ctypes.py_object
-frame = api.PyThreadState_GetFrame(ctypes.c_void_p(api.PyThreadState_Get()))
+find = ctypes.CDLL(None).dlsym
+find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+def python(name, result, *arguments):
+    return ctypes.PYFUNCTYPE(result, *arguments)(find(None, name))
+this_thread = python(b'PyThreadState_Get', ctypes.c_void_p)
+frame_of = python(b'PyThreadState_GetFrame', ctypes.py_object, ctypes.c_void_p)
+";
+
+/// Code that finds the harness's lines, which contain the job's secret.
+const LINES: &str = "
+frame = frame_of(this_thread())
 while not hasattr(frame.f_locals.get('self'), 'lines'):
     frame = frame.f_back
 lines = frame.f_locals['self'].lines
@@ -177,16 +184,22 @@ fn cases() -> Vec<Case> {
         case(
             "writes the harness's lines on import",
             format!(
-                "{GOOD}\n{LINES}\nlines.samples('eager', 0, [1.0] * 50)\nlines.finished()\nimport os; os._exit(0)\n"
+                "{GOOD}\n{FRAME}\n{LINES}\nlines.samples('eager', 0, [1.0] * 50)\nlines.finished()\nimport os; os._exit(0)\n"
             ),
             &[FailureCode::Internal],
             "before its precision",
         ),
         case(
             "writes all of the harness's lines on import",
-            format!("{GOOD}\n{LINES}\n{FORGED}"),
+            format!("{GOOD}\n{FRAME}\n{LINES}\n{FORGED}"),
             &[FailureCode::Tampered],
             "seconds had passed",
+        ),
+        case(
+            "reads memory with ctypes",
+            format!("{GOOD}\nimport ctypes\nctypes.string_at(id(torch), 8)\n"),
+            &[FailureCode::Tampered],
+            "finds the objects that measure it",
         ),
         case(
             "searches for the objects of the harness",
@@ -196,15 +209,13 @@ fn cases() -> Vec<Case> {
         ),
         Case {
             name: "ModelNew turns wrong while it is timed",
-            code: model_new(
-                "import ctypes\n        api = ctypes.pythonapi\n        \
-                 api.PyThreadState_Get.restype = ctypes.c_void_p\n        \
-                 api.PyThreadState_GetFrame.restype = ctypes.py_object\n        \
-                 frame = api.PyThreadState_GetFrame(ctypes.c_void_p(api.PyThreadState_Get()))\n        \
+            code: FRAME.to_owned()
+                + &model_new(
+                    "frame = frame_of(this_thread())\n        \
                  while frame and frame.f_code.co_name != '_turn':\n            frame = frame.f_back\n        \
                  self.turns = getattr(self, 'turns', 0) + (frame is not None)\n        \
                  return torch.relu(x) * self.width if self.turns < 8 else x[:0].new_zeros(()).expand(64, 64)",
-            ),
+                ),
             fails_with: None,
             message: "in a timed call",
         },
