@@ -351,6 +351,8 @@ test('text typed before the editor is loaded stays, with the focus', async () =>
   await page.goto('about:blank');
   await page.goto(`${server.url}/playground/`, { waitUntil: 'commit' });
   const area = page.locator('textarea#code');
+  // The text of the last visit is there, and does not replace the selection any more.
+  await findings().first().waitFor();
   await area.focus();
   await page.keyboard.press('Control+A');
   await page.keyboard.insertText('import apex\n');
