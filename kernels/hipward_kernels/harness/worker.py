@@ -36,9 +36,7 @@ def main() -> None:
     directory = prepare()
 
     # Imported after `prepare`, which sets environment variables that PyTorch reads.
-    import torch  # noqa: PLC0415
-
-    from hipward_kernels.harness import job, vector_isa  # noqa: PLC0415
+    from hipward_kernels.harness import job  # noqa: PLC0415
     from hipward_kernels.harness.lines import Failure, Lines  # noqa: PLC0415
     from hipward_kernels.harness.variants import import_compiler  # noqa: PLC0415
 
@@ -46,9 +44,6 @@ def main() -> None:
     # A waiting worker has time; a job would wait for these imports.
     import_compiler()
     lines.ready()
-    if torch.cuda.device_count() == 0:
-        # A job that arrives meanwhile would need this, too.
-        vector_isa.determine()
     request = sys.stdin.readline()
     if not request:
         return
