@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from hipward_kernels.harness import contract, precision, snippet_checks, step_cost, vector_isa
+from hipward_kernels.harness import contract, cpp_headers, precision, snippet_checks, step_cost, vector_isa
 from hipward_kernels.harness.clean_process import MODEL_NEW as MODEL_NEW_CLASS
 from hipward_kernels.harness.clean_process import CleanProcess, NotTimedError, differs
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
@@ -553,6 +553,7 @@ class _Run:
 
     def _built(self, variant: VariantId, origin: Origin) -> BuiltVariant:
         if variant == COMPILED and self.device.type == "cpu":
+            cpp_headers.link()
             vector_isa.determine()
         is_out = COMPILED in self.job.variants and COMPILED not in self.variants
         idle = {*self.idle, COMPILED} if is_out else self.idle

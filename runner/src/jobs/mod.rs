@@ -4,6 +4,7 @@
 //! numbers have no gaps; only the lease of the current attempt may write; nothing follows a
 //! final event.
 
+mod cpp_headers;
 mod data_folder;
 mod expiry;
 mod failure_messages;

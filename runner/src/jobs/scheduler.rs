@@ -3,7 +3,7 @@
 //! are stored as running but run nowhere.
 
 use super::{
-    failure_messages,
+    cpp_headers, failure_messages,
     host_facts::machine_name,
     lease_messages::FreeDevice,
     persist::persist,
@@ -60,6 +60,8 @@ pub(crate) async fn run_jobs(runner: Arc<Runner>, source: Arc<dyn WorkSource>, s
             shutdown: shutdown.clone(),
             slot,
             not_started: 0,
+            // Beside a GPU, jobs on the processor are rare, and a compiler would disturb those on the GPU.
+            needs_headers: !gpus,
             free: FreeDevice {
                 host: machine_name(),
                 device: device.clone(),
@@ -128,6 +130,8 @@ struct DeviceLoop {
     device: Device,
     /// Consecutive workers that did not start their job.
     not_started: u32,
+    /// Whether jobs on the device need C++ headers that were not looked for yet.
+    needs_headers: bool,
     /// The device as the source of jobs gets it.
     free: FreeDevice,
     /// The file with the load of the device, where its driver has one.
@@ -187,6 +191,8 @@ impl DeviceLoop {
 
     async fn run_next_job(&mut self, mut worker: Worker) {
         let mut queue = self.source.watch_work();
+        let idle = sleep(cpp_headers::IDLE);
+        tokio::pin!(idle);
         let mut shutdown = self.shutdown.clone();
         let (lease, load, permit) = loop {
             queue.mark_unchanged();
@@ -224,6 +230,10 @@ impl DeviceLoop {
                     return;
                 }
                 _ = queue.changed() => {}
+                () = &mut idle, if self.needs_headers => {
+                    self.needs_headers = false;
+                    self.precompile_headers().await;
+                }
                 // The lease failed: the disk may be full for a while, and nothing announces that it no longer is.
                 () = sleep(RETRY_DELAY), if has_work => {}
             }
@@ -266,6 +276,14 @@ impl DeviceLoop {
             self.not_started = 0;
             let error = io::Error::other("workers start but do not answer");
             self.fail_next_job(&error).await;
+        }
+    }
+
+    /// Precompiles PyTorch's C++ headers. A job that arrives meanwhile waits, because it would be timed beside the compiler.
+    async fn precompile_headers(&mut self) {
+        let made = cpp_headers::precompile(&self.runner, &mut self.shutdown).await;
+        if let Err(error) = made {
+            tracing::info!("each job precompiles PyTorch's C++ headers for itself: {error}");
         }
     }
 

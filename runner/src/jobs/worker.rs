@@ -25,7 +25,7 @@ use tokio::{
 };
 
 /// The Python module of the worker.
-const MODULE: &str = "hipward_kernels.harness.worker";
+pub(super) const MODULE: &str = "hipward_kernels.harness.worker";
 /// Importing PyTorch takes long on a cold disk.
 const WARM_UP_TIMEOUT: Duration = Duration::from_secs(180);
 /// Interval at which output is added to the event log.

@@ -15,8 +15,8 @@ pub(super) use sandboxes::Prepared;
 
 use self::{python::Python, sandboxes::Sandboxes};
 use super::{
-    PrivateDirectory, host_facts::HostFacts, lease_messages::HostReport, request_workers,
-    worker::Worker,
+    PrivateDirectory, cpp_headers, host_facts::HostFacts, lease_messages::HostReport,
+    request_workers, worker::Worker,
 };
 use crate::{
     devices,
@@ -53,9 +53,10 @@ impl Runner {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
         };
-        // One slot for each device, and those of the request workers.
-        let slots =
-            request_workers::SLOTS + python.as_ref().map_or(0, |python| python.devices.len());
+        // One slot for each device, and those of the other workers.
+        let slots = request_workers::SLOTS
+            + cpp_headers::SLOTS
+            + python.as_ref().map_or(0, |python| python.devices.len());
         let mut sandboxes = Sandboxes::new(host, slots, &settings.data);
         let refusal = match &python {
             Ok(found) => fit(&mut sandboxes, &settings, found).await,

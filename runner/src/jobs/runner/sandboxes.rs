@@ -7,8 +7,9 @@ use crate::{
         self, Cgroups, FileRules, Host, Identity, Limits, Namespaces, ReservedUid, SandboxSpec,
     },
     jobs::{
-        PrivateDirectory,
+        PrivateDirectory, cpp_headers,
         request_workers::{EMULATE_MODULE, EXERCISE_MODULE},
+        worker,
     },
     procfs, python,
 };
@@ -180,6 +181,16 @@ impl Sandboxes {
             environment.push(((*variable).to_owned(), program.display().to_string()));
             if let Some(files) = &mut files {
                 files.read.push(program.clone());
+            }
+        }
+        if !gpu && [worker::MODULE, cpp_headers::MODULE].contains(&module) {
+            let folder = cpp_headers::folder(&settings.data)?;
+            environment.push((
+                cpp_headers::VARIABLE.to_owned(),
+                folder.display().to_string(),
+            ));
+            if let Some(files) = &mut files {
+                files.read.push(folder);
             }
         }
         let device = python.devices.get(slot).filter(|_| gpu);

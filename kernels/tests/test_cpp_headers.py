@@ -1,0 +1,70 @@
+"""Headers that the server has precompiled spare a job their compilation, and change nothing else."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+COMPILE = """
+import torch
+from hipward_kernels.harness import cpp_headers
+cpp_headers.link()
+print(torch.compile(lambda x: x.exp() + 1)(torch.zeros(64)).sum().item())
+"""
+
+
+def environment(directory: Path, kept: Path | None = None) -> dict[str, str]:
+    """The environment of a worker with this directory."""
+    (directory / "tmp").mkdir(parents=True)
+    cache = str(directory / "cache")
+    own = {"TMPDIR": str(directory / "tmp"), "TORCHINDUCTOR_CACHE_DIR": cache, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    headers = {} if kept is None else {"HIPWARD_CPP_HEADERS": str(kept)}
+    return {**os.environ, **own, **headers, "PYTHONPATH": str(ROOT)}
+
+
+def precompiled(directory: Path, kept: Path | None = None) -> Path:
+    """What the module leaves, as the server copies it: the module waits until the server ends it."""
+    readable, writable = os.pipe()
+    module = [sys.executable, "-m", "hipward_kernels.harness.cpp_headers", "--events-fd", str(writable)]
+    with subprocess.Popen(
+        module, cwd=directory, env=environment(directory, kept), stdin=subprocess.PIPE, pass_fds=[writable]
+    ) as process:
+        os.close(writable)
+        with os.fdopen(readable) as lines:
+            line = lines.readline()
+        process.kill()
+    assert line == "ready\n"
+    return directory / "cpp-headers"
+
+
+def compiled(directory: Path, kept: Path) -> tuple[list[Path], list[Path]]:
+    """The headers and the test libraries for instructions that a job compiles; its result has to be right."""
+    ran = subprocess.run(
+        [sys.executable, "-c", COMPILE], env=environment(directory, kept), capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == "128.0"
+    headers = [file for file in directory.rglob("*.gch") if not file.is_symlink()]
+    sources = [file for file in directory.rglob("*.cpp") if "__avx_chk_kernel" in file.read_text()]
+    return headers, sources
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler here")
+def test_a_job_uses_the_headers_of_its_host_only(tmp_path: Path) -> None:
+    kept = precompiled(tmp_path / "server")
+    facts = json.loads((kept / "host.json").read_text())
+    headers, tests = compiled(tmp_path / "job", kept)
+    assert headers == []
+    assert tests == [] or not facts["vector_isa_works"]
+
+    assert not precompiled(tmp_path / "again", kept).exists(), "those that are kept are for this host"
+
+    facts["host"][0] = "another PyTorch"
+    (kept / "host.json").write_text(json.dumps(facts))
+    headers, _ = compiled(tmp_path / "elsewhere", kept)
+    assert len(headers) == 1
