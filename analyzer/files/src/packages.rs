@@ -77,7 +77,7 @@ fn installed<'c, 'a>(command: &'c Command<'a>) -> Option<(Installer, &'c [Text<'
     let words: Vec<&str> = command.words.iter().map(|word| word.as_str()).collect();
     let program = command.program();
     let is_python = program.starts_with("python");
-    let is_pip = |word: &str| word == "pip" || word.starts_with("pip3");
+    let is_pip = |word: &str| matches!(word, "pip" | "mim") || word.starts_with("pip3");
     let verb = match words.as_slice() {
         [_, "-m", "pip", ..] if is_python => 3,
         [_, "-m", "uv", "pip", ..] if is_python => 4,

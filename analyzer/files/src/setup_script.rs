@@ -11,6 +11,7 @@ use crate::FileOptions;
 use crate::checker::FileChecker;
 use crate::facts::{Entry, Facts, Include};
 use crate::requirements::{is_guarded_group, requirement};
+use crate::shell;
 use crate::text::Text;
 
 /// The arguments of `setup` with requirements.
@@ -29,6 +30,15 @@ const PIP: [&str; 2] = ["\"pip\": [", "'pip': ["];
 
 /// The resource of Kubernetes that a pod requests.
 const GPU: &str = "nvidia.com/gpu";
+
+/// The method of an image that runs commands.
+const RUN: &str = "run_commands";
+
+/// Arguments that select the GPU of a job.
+const KINDS: &[&str] = &["gpu", "instance_type"];
+
+/// Further words of a source that has such facts.
+const WORDS: &[&str] = &[INSTALL, GPU, RUN, "modal", "=\"ml."];
 
 /// How many nested names, sums and lists are followed.
 const MAX_DEPTH: u8 = 8;
@@ -49,8 +59,14 @@ impl PythonExtension for SetupScript<'_> {
             entries: std::mem::take(&mut facts.entries),
             ..Facts::default()
         };
-        for (language, mut facts) in [(Language::Pyproject, facts), (Language::Yaml, pods)] {
-            if !facts.requirements.is_empty() || !facts.entries.is_empty() {
+        let parts = [
+            (Language::Pyproject, facts),
+            (Language::Yaml, pods),
+            (Language::Shell, commands(semantics)),
+        ];
+        for (language, mut facts) in parts {
+            let is_empty = facts.requirements.is_empty() && facts.entries.is_empty();
+            if !is_empty || !facts.commands.is_empty() {
                 facts.comments = semantics.tree.comments(Vec::new());
                 let diagnostics = FileChecker::run(source, language, facts, &self.0);
                 found.diagnostics.extend(diagnostics);
@@ -62,7 +78,7 @@ impl PythonExtension for SetupScript<'_> {
 /// Cheap: most Python is no set-up script.
 fn has_requirements(source: &str) -> bool {
     let has = |word: &&str| source.contains(*word);
-    KEYS.iter().any(has) || PIP.iter().any(has) || [INSTALL, GPU].iter().any(has)
+    KEYS.iter().any(has) || PIP.iter().any(has) || WORDS.iter().any(has)
 }
 
 /// The files that a `setup.py` reads requirements from.
@@ -101,11 +117,35 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
             let function = call.and_then(|call| tree.child(call, Field::Function));
             function.is_some_and(|function| tree.text(function).ends_with("setup"))
         };
+        if KINDS.contains(&name) {
+            Reader { semantics }.kind(argument, &mut facts);
+        }
         if KEYS.contains(&name)
             && is_setup()
             && let Some(value) = tree.child(argument, Field::Value)
         {
             Reader { semantics }.read(value, false, MAX_DEPTH, &mut facts);
+        }
+    }
+    facts
+}
+
+/// `image.run_commands("apt-get install -y libcudnn9-cuda-12")`
+fn commands<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
+    let tree = &semantics.tree;
+    let mut facts = Facts::default();
+    let runs = |call: &Node| {
+        let function = tree.child(*call, Field::Function);
+        let method = function.and_then(|function| tree.child(function, Field::Attribute));
+        method.is_some_and(|method| tree.text(method) == RUN)
+    };
+    for call in tree.nodes().filter(|node| tree.kind(*node) == Kind::Call) {
+        if let Some(arguments) = tree.child(call, Field::Arguments).filter(|_| runs(&call)) {
+            for command in tree.parts(arguments) {
+                if let Some(text) = (Reader { semantics }).text(command) {
+                    shell::read(text, &mut facts);
+                }
+            }
         }
     }
     facts
@@ -195,7 +235,7 @@ impl<'a> Reader<'_, 'a> {
             .parent(string)
             .is_some_and(|parent| tree.kind(parent) == Kind::ComparisonOperator);
         let name = self.text(string).filter(|name| {
-            name.as_str() == GPU && !is_compared && !tree.source().contains("amd.com/gpu")
+            name.as_str().starts_with(GPU) && !is_compared && !tree.source().contains("amd.com/gpu")
         });
         if let Some(key) = name
             && !never_runs_on_target(self.semantics, string)
@@ -203,6 +243,27 @@ impl<'a> Reader<'_, 'a> {
             facts.entries.push(Entry {
                 key,
                 value: key,
+                parent: None,
+                column: 0,
+                begins_item: false,
+            });
+        }
+    }
+
+    /// `@app.function(gpu="A100")`
+    fn kind(&self, argument: Node, facts: &mut Facts<'a>) {
+        let tree = &self.semantics.tree;
+        let source = tree.source();
+        let key = tree.child(argument, Field::Name);
+        let value = tree.child(argument, Field::Value);
+        let value = value.map(|value| self.semantics.expression(value));
+        if let Some((key, value)) = key.zip(value.and_then(|value| self.text(value)))
+            && !never_runs_on_target(self.semantics, argument)
+        {
+            let span = tree.span(key);
+            facts.entries.push(Entry {
+                key: Text::whole(source).part(span),
+                value,
                 parent: None,
                 column: 0,
                 begins_item: false,

@@ -372,7 +372,15 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 "else" | "do" | "done" | "while" | "until" | "!" => {}
-                "sudo" | "time" | "nohup" | "exec" | "env" => {}
+                "sudo" | "time" | "nohup" | "exec" | "env" | "srun" => {}
+                // `srun --gpus=1 nsys profile …`
+                option if option.starts_with("--") && option.contains('=') => {}
+                // `conda run -n env pip install …`
+                "conda" | "mamba" if rest.first().is_some_and(|verb| verb.as_str() == "run") => {
+                    let name = rest.iter().position(|word| word.as_str() == "-n");
+                    words = rest.get(name.map_or(1, |at| at + 2)..).unwrap_or_default();
+                    continue;
+                }
                 _ => break,
             }
             words = rest;

@@ -85,6 +85,10 @@ const MEMBERS: &[(&str, &str)] = &[
         "Copy with plain loads and stores, then `__syncthreads()`",
     ),
     (
+        "labeled_partition",
+        "Find the lanes of a label with `__match_any` and a 64-bit mask",
+    ),
+    (
         "wait_prior",
         "Copy with plain loads and stores, then `__syncthreads()`",
     ),

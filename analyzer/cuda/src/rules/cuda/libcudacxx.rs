@@ -45,8 +45,12 @@ declare_rule! {
     }
 }
 
+/// Names in the namespace `cuda` that no project's namespace of that name is likely to have.
+const NAMES: &str = "std ptx pipeline make_pipeline memcpy_async aligned_size_t barrier atomic_ref thread_scope_device";
+
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
+    let mut is_included = false;
     for (header, token) in source.includes() {
         let Some(rest) = header.strip_prefix("cuda/") else {
             continue;
@@ -56,6 +60,7 @@ fn check(cx: &CudaChecker<'_>) {
         if rest.contains('.') || (standard.is_none() && rest.contains('/')) {
             continue;
         }
+        is_included = true;
         let fix = match (standard, rest) {
             (Some(name), _) => format!("Include `<{name}>`, or `<hip/std/{name}>` of libhipcxx"),
             (None, "pipeline" | "barrier") => "Use `__syncthreads()` and plain copies".to_owned(),
@@ -67,6 +72,25 @@ fn check(cx: &CudaChecker<'_>) {
             token..token + 1,
             format!("`{header}` is part of libcu++, which ROCm does not have."),
             RawFix::display_only(fix),
+        );
+    }
+    // `cuda::std::span`, where another header includes libcu++'s
+    let places = source.places("cuda");
+    let is_own = places.iter().any(|at| source.before(*at, 1) == "namespace");
+    let used = places.iter().find(|at| {
+        source.token_text(**at + 1) == "::"
+            && source.before(**at, 1) != "::"
+            && NAMES
+                .split(' ')
+                .any(|name| name == source.token_text(**at + 2))
+            && cx.is_for_both(**at)
+    });
+    if let Some(at) = used.filter(|_| !is_included && !is_own) {
+        cx.report(
+            &RULE,
+            *at..*at + 3,
+            "This is part of libcu++, which ROCm does not have.",
+            RawFix::display_only("Use libhipcxx, or write it yourself"),
         );
     }
 }

@@ -62,7 +62,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
-        files: [Cmake] check,
+        files: [Cmake, Shell, Dockerfile, Yaml] check,
     }
 }
 
@@ -79,6 +79,14 @@ const PACKAGES: &[&str] = &[
 fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
+    }
+    for setting in cx.facts.settings.iter().filter(|setting| !setting.guarded) {
+        options(cx, setting.value.unquoted());
+    }
+    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+        if command.program() == "cmake" {
+            command.words.iter().for_each(|word| options(cx, *word));
+        }
     }
     for call in &cx.facts.cmake_calls {
         let Some((at, instead)) = asks(call) else {
@@ -117,6 +125,27 @@ fn check(cx: &FileChecker<'_>) {
     }
 }
 
+/// `-DGGML_CUDA=ON`, also in `CMAKE_ARGS`
+fn options(cx: &FileChecker<'_>, text: Text<'_>) {
+    for word in text.words() {
+        let is_on = |(name, value): &(Text<'_>, Text<'_>)| {
+            ["-DGGML_CU", "-DLLAMA_CU", "-DWHISPER_CU"]
+                .iter()
+                .any(|start| name.as_str().starts_with(start))
+                && matches!(value.unquoted().as_str(), "ON" | "on" | "1")
+        };
+        if word.split_once('=').as_ref().is_some_and(is_on) {
+            cx.report(
+                &RULE,
+                Severity::Error,
+                word.range(),
+                "CMake stops here on a ROCm host: there is no CUDA to find.",
+                RawFix::display_only("For ROCm: -DGGML_HIP=ON"),
+            );
+        }
+    }
+}
+
 /// The word that requests CUDA, and the command that requests HIP.
 fn asks<'a>(call: &CmakeCall<'a>) -> Option<(Text<'a>, &'static str)> {
     let is_cuda = |word: &&Text<'a>| word.as_str() == "CUDA";
@@ -127,7 +156,20 @@ fn asks<'a>(call: &CmakeCall<'a>) -> Option<(Text<'a>, &'static str)> {
             "For ROCm: find_package(hip) and the hip… library of the same purpose",
         ));
     }
-    let words = if call.is("enable_language") {
+    // The functions of FindCUDA, and of RAPIDS.
+    let name = call.name.as_str().to_ascii_lowercase();
+    if ["cuda_add_", "rapids_cuda_init"]
+        .iter()
+        .any(|start| name.starts_with(start))
+    {
+        return Some((call.name, "For ROCm: enable_language(HIP) and add_library"));
+    }
+    if call.is("find_library") || call.is("find_path") {
+        let is_tensorrt = |word: &&Text<'a>| matches!(word.as_str(), "nvinfer" | "NvInfer.h");
+        let word = call.arguments.iter().find(is_tensorrt)?;
+        return Some((*word, "For ROCm: find_package(migraphx)"));
+    }
+    let words = if call.is("enable_language") || call.is("set_source_files_properties") {
         call.arguments.as_slice()
     } else if call.is("project") {
         call.arguments.get(1..)?

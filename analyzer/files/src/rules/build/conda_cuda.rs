@@ -62,12 +62,13 @@ declare_rule! {
     }
 }
 
-const PACKAGES: &str = "pytorch-cuda pytorch-gpu cudatoolkit cudatoolkit-dev cuda-toolkit cuda-nvcc cuda-version cuda cudnn \
-    nccl tensorflow-gpu faiss-gpu cupy";
+const PACKAGES: &str = "pytorch-cuda pytorch-gpu cudatoolkit cudatoolkit-dev cuda cudnn nccl tensorflow-gpu faiss-gpu cupy";
 
-/// `magma-cuda121` has the CUDA version in its name.
+/// `cuda-nvcc`; `magma-cuda121` has the CUDA version in its name.
 fn is_cuda(name: &str) -> bool {
-    PACKAGES.split(' ').any(|package| package == name) || name.starts_with("magma-cuda")
+    let starts = ["cuda-", "magma-cuda"];
+    PACKAGES.split(' ').any(|package| package == name)
+        || starts.iter().any(|start| name.starts_with(start))
 }
 
 fn check(cx: &FileChecker<'_>) {

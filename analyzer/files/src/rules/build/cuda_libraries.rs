@@ -104,8 +104,12 @@ fn check(cx: &FileChecker<'_>) {
     }
     if cx.language == Language::Cmake {
         for call in &cx.facts.cmake_calls {
-            if call.is("target_link_libraries") || call.is("link_libraries") {
+            if ["target_link_libraries", "link_libraries", "list"]
+                .iter()
+                .any(|name| call.is(name))
+            {
                 report(cx, call.guarded, call.arguments.iter().copied(), "CUDA::");
+                report(cx, call.guarded, call.arguments.iter().copied(), "${CUDA_");
             }
         }
         return;
@@ -129,11 +133,13 @@ fn report<'a>(
     let mut names = Vec::new();
     let mut counterparts = Vec::new();
     for word in words {
-        let Some((name, option, target)) = word
-            .as_str()
-            .strip_prefix(prefix)
-            .and_then(|name| LIBRARIES.iter().find(|(known, ..)| *known == name))
-        else {
+        let Some((name, option, target)) = word.as_str().strip_prefix(prefix).and_then(|name| {
+            // `${CUDA_CUFFT_LIBRARIES}` of FindCUDA
+            let name = name.split("_LIBRAR").next().unwrap_or_default();
+            LIBRARIES
+                .iter()
+                .find(|(known, ..)| known.eq_ignore_ascii_case(name))
+        }) else {
             continue;
         };
         at = at.or(Some(word.range()));

@@ -80,7 +80,9 @@ fn check(cx: &FileChecker<'_>) {
             "docker" | "podman" | "nerdctl" | "singularity" | "apptainer"
         ) {
             for word in command.words.iter().skip(1) {
-                report(cx, *word);
+                // `--build-arg BASE=nvidia/cuda:12.4.1-devel-ubuntu22.04`
+                let value = word.split_once('=').map(|(_, value)| value);
+                report(cx, value.unwrap_or(*word));
             }
         }
     }

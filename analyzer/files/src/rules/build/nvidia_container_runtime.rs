@@ -10,7 +10,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `--gpus` and `--runtime=nvidia` in commands that start a container, `runtime: nvidia` and `driver: nvidia`
-    /// in Compose files, `nvidia.com/gpu` in Kubernetes and in Python, and `NVIDIA_DRIVER_CAPABILITIES`.
+    /// in Compose files, `nvidia.com/gpu` in Kubernetes and in Python, and `NVIDIA_DRIVER_CAPABILITIES`. Also finds jobs and pods
+    /// that select a node by the name of an NVIDIA GPU: `#SBATCH --gres=gpu:a100:1`, `gke-accelerator: nvidia-l4`.
     ///
     /// ## Why on ROCm
     ///
@@ -71,6 +72,29 @@ const TITLE: &str = "Pass /dev/kfd and /dev/dri to the container";
 const MESSAGE: &str =
     "This needs NVIDIA's container toolkit; on a host without it the container does not start.";
 
+const RESOURCE: &str = "nvidia.com/";
+const UNSCHEDULED: &str = "No AMD GPU has this name, so the job is never scheduled on one.";
+
+/// Beginnings of the names of NVIDIA's GPUs for servers.
+const GPUS: &str =
+    "a100 h100 h200 gh200 b200 gb200 v100 p100 t4 l4 l40 l40s a10 a10g a30 a40 a6000 k80";
+
+/// `A100:8`, `a100_1g.5gb:1`, `A100-80GB`
+fn is_nvidia_gpu(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let model = name
+        .split([':', '_', '-', '.', '!'])
+        .next()
+        .unwrap_or_default();
+    GPUS.split(' ').any(|gpu| gpu == model)
+}
+
+/// SageMaker's machines with a GPU, all of which are NVIDIA's: `ml.g5.xlarge`
+fn is_instance(name: &str) -> bool {
+    name.strip_prefix("ml.")
+        .is_some_and(|kind| kind.starts_with(['g', 'p']))
+}
+
 fn check(cx: &FileChecker<'_>) {
     if cx.is_ported || cx.source.contains("/dev/kfd") {
         return;
@@ -92,15 +116,17 @@ fn check(cx: &FileChecker<'_>) {
         let key = entry.key.as_str();
         let value = entry.value.unquoted();
         let message = match (key, value.as_str()) {
-            ("runtime" | "driver", "nvidia") => MESSAGE,
+            ("runtime" | "driver" | "runtimeClassName", "nvidia") => MESSAGE,
             ("gpus", "all") => MESSAGE,
-            ("nvidia.com/gpu", _) => {
-                "No AMD GPU has this resource name, so the pod is never scheduled on one."
-            }
+            ("key", name) if name.starts_with(RESOURCE) => UNSCHEDULED,
+            ("cloud.google.com/gke-accelerator", name) if name.starts_with("nvidia") => UNSCHEDULED,
+            ("accelerators" | "gpu", name) if is_nvidia_gpu(name) => UNSCHEDULED,
+            ("instance_type", name) if is_instance(name) => UNSCHEDULED,
+            (name, _) if name.starts_with(RESOURCE) => UNSCHEDULED,
             _ => continue,
         };
-        let title = if key == "nvidia.com/gpu" {
-            "Request amd.com/gpu"
+        let title = if message == UNSCHEDULED {
+            "Request amd.com/gpu, or the name of an AMD GPU"
         } else {
             TITLE
         };
@@ -116,6 +142,26 @@ fn check(cx: &FileChecker<'_>) {
             message,
             fix,
         );
+    }
+    // Options for Slurm and PBS are comments of the script.
+    for comment in &cx.facts.comments {
+        let text = cx.source.get(comment.clone()).unwrap_or_default();
+        let is_option = ["#SBATCH", "#PBS"]
+            .iter()
+            .any(|start| text.starts_with(start));
+        if is_option
+            && text
+                .split_once("gpu:")
+                .is_some_and(|(_, name)| is_nvidia_gpu(name))
+        {
+            cx.report(
+                &RULE,
+                Severity::Error,
+                comment.clone(),
+                UNSCHEDULED,
+                RawFix::display_only("Request the name of an AMD GPU"),
+            );
+        }
     }
     for setting in facts.settings.iter().filter(|setting| !setting.guarded) {
         if setting.key.as_str() == "NVIDIA_DRIVER_CAPABILITIES" {

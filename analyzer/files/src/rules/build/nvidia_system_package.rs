@@ -8,7 +8,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `apt-get install cuda-toolkit-12-4 libcudnn9-dev-cuda-12 libnccl2` and similar commands with `apt`, `yum`
-    /// and `dnf`, and downloads from NVIDIA's package server.
+    /// and `dnf`, downloads from NVIDIA's package server, `module load cuda/12.4` on a cluster, and NVIDIA's kernel modules
+    /// and services.
     ///
     /// ## Why on ROCm
     ///
@@ -48,9 +49,13 @@ declare_rule! {
     }
 }
 
-/// Prefixes of package names, with the equivalent.
+const TOOLKIT: &str = "rocm-hip-sdk, or the ROCm libraries that are used";
+
+/// Prefixes of the names of packages and modules, with the equivalent.
 const PACKAGES: &[(&str, &str)] = &[
-    ("cuda-", "rocm-hip-sdk, or the ROCm libraries that are used"),
+    ("cuda", TOOLKIT),
+    ("nvhpc", TOOLKIT),
+    ("cudnn", "miopen-hip-dev"),
     ("libcudnn", "miopen-hip-dev"),
     ("libnccl", "rccl-dev"),
     ("libcublas", "hipblas-dev"),
@@ -58,13 +63,14 @@ const PACKAGES: &[(&str, &str)] = &[
     ("libcufft", "hipfft-dev"),
     ("libcusolver", "hipsolver-dev"),
     ("libnvinfer", "migraphx"),
+    ("python3-libnvinfer", "migraphx"),
+    ("tensorrt", "migraphx"),
     ("libnvjpeg", "rocjpeg"),
-    ("nvidia-cuda-", "rocm-hip-sdk"),
     (
         "nvidia-container-toolkit",
         "amd-container-toolkit, or /dev/kfd and /dev/dri as devices",
     ),
-    ("nvidia-driver-", "amdgpu-dkms"),
+    ("nvidia-", "rocm-hip-sdk, or amdgpu-dkms for the driver"),
     ("nsight-", "rocprofiler-sdk"),
 ];
 
@@ -76,11 +82,19 @@ fn check(cx: &FileChecker<'_>) {
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
         let words = &command.words;
+        let says = |verbs: &str| {
+            words
+                .iter()
+                .any(|word| verbs.split(' ').any(|verb| verb == word.as_str()))
+        };
         let installs = match command.program() {
-            "apt-get" | "apt" | "yum" | "dnf" | "microdnf" | "zypper" | "aptitude" => {
-                words.iter().any(|word| word.as_str() == "install")
+            "apt-get" | "apt" | "yum" | "dnf" | "microdnf" | "zypper" | "aptitude" | "apk" => {
+                says("install add")
             }
-            "apk" => words.iter().any(|word| word.as_str() == "add"),
+            "dpkg" | "rpm" => says("-i --install -ivh"),
+            "module" | "ml" => says("load add"),
+            "systemctl" => says("enable start restart"),
+            "modprobe" => true,
             "wget" | "curl" | "add-apt-repository" => {
                 let download = words.iter().find(|word| word.as_str().contains(HOST));
                 if let Some(download) = download {
@@ -100,9 +114,16 @@ fn check(cx: &FileChecker<'_>) {
         };
         // One finding per command, for any number of packages.
         let found = words.iter().skip(1).find_map(|word| {
+            // `CUDA/12.1`, `/tmp/cuda-keyring.deb`
+            let name = word.as_str().to_ascii_lowercase();
+            let file = name
+                .rsplit('/')
+                .next()
+                .filter(|file| file.ends_with(".deb"));
+            let name = file.unwrap_or(&name);
             let (_, instead) = PACKAGES
                 .iter()
-                .find(|(package, _)| word.as_str().starts_with(package))?;
+                .find(|(package, _)| name.starts_with(package))?;
             Some((word, instead))
         });
         if let Some((word, instead)) = found.filter(|_| installs) {

@@ -222,6 +222,19 @@ const PACKAGES: &[Package] = &[
         "PyPI's Transformer Engine is built for CUDA.",
         "Build https://github.com/ROCm/TransformerEngine",
     ),
+    // The repository's name: `git+https://github.com/NVIDIA/TransformerEngine.git`
+    unavailable(
+        "transformerengine",
+        "cuda-only-library",
+        "PyPI's Transformer Engine is built for CUDA.",
+        "Build https://github.com/ROCm/TransformerEngine",
+    ),
+    unavailable(
+        "nvdiffrast",
+        "cuda-only-library",
+        "nvdiffrast's kernels are CUDA.",
+        "Rasterize with a library that has a HIP build",
+    ),
     unavailable(
         "flashinfer-python",
         "cuda-only-library",

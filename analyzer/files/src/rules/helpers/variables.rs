@@ -154,6 +154,14 @@ const VARIABLES: &[Variable] = &[
         "HIPCXX",
     ),
     unread(
+        "CUDAARCHS",
+        OWN,
+        Severity::Warning,
+        "CUDAARCHS has compute capabilities of NVIDIA GPUs; HIP sources are not compiled for them.",
+        "For HIP: CMAKE_HIP_ARCHITECTURES",
+        "HIPCXX",
+    ),
+    unread(
         "CUDA_MODULE_LOADING",
         OWN,
         Severity::Info,

@@ -7,6 +7,8 @@ use super::PythonRule;
 mod home_gate;
 mod loaded_library;
 mod module;
+mod nvidia_backend;
+mod nvidia_host;
 mod required_path;
 mod tool;
 
@@ -17,4 +19,8 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &tool::CHECK,
     &required_path::CHECK,
     &home_gate::CHECK,
+    &nvidia_host::DEVICES,
+    &nvidia_host::VERSIONS,
+    &nvidia_backend::ENGINE,
+    &nvidia_backend::TARGET,
 ];

@@ -3,7 +3,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::{keyword, values};
+use crate::rules::helpers::calls::{has_text, keyword, values};
 use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::rules::vendor::cuda_only_library::RULE;
 use crate::rules::vendor::flash_attn;
@@ -13,7 +13,12 @@ use hipward_analyzer_core::Severity;
 
 pub(super) static CHECK: PythonRule = PythonRule {
     rule: &RULE,
-    visit: &[Kind::ImportStatement, Kind::ImportFromStatement, Kind::Call],
+    visit: &[
+        Kind::ImportStatement,
+        Kind::ImportFromStatement,
+        Kind::Call,
+        Kind::Attribute,
+    ],
     check,
 };
 
@@ -66,8 +71,43 @@ const USES: &[ApiRule] = &[
     missing("modelopt", QUARK),
     missing("pytorch_quantization", QUARK),
     missing("nvfuser", "Use torch.compile"),
+    missing("warp", "Write the kernel in Triton, or run Warp on the CPU"),
+    missing(
+        "torch.cuda.green_contexts",
+        "Remove it: HIP has no green contexts",
+    ),
+    missing(
+        "tritonclient.utils.cuda_shared_memory",
+        "Use tritonclient.utils.shared_memory",
+    ),
+    missing("pynvml_utils", MONITOR),
+    missing("gpustat", MONITOR),
     missing("jtop", MONITOR),
     missing("nvitop", MONITOR),
+];
+
+const fn name(name: &'static str, title: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Name(name),
+        Severity::Error,
+        "This is CUDA code without a ROCm version, so it fails on a ROCm host.",
+        title,
+    )
+}
+
+/// Names of libraries that have other uses as well.
+const NAMES: &[ApiRule] = &[
+    name(
+        "torch.ops.trtllm",
+        "Use vLLM's operators, which support ROCm",
+    ),
+    name(
+        "torch.cuda.green_contexts",
+        "Remove it: HIP has no green contexts",
+    ),
+    name("cv2.cuda", "Use OpenCV on the CPU, or torchvision"),
+    name("cv2.cuda_GpuMat", "Use OpenCV on the CPU, or torchvision"),
+    name("tvm.target.cuda", "Use tvm.target.rocm"),
 ];
 
 /// The end of the name of a kernel for one architecture.
@@ -76,12 +116,36 @@ const ARCHES: &[&str] = &[
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
-    table_rules::check(cx, &RULE, USES, node);
+    if cx.tree().kind(node) == Kind::Attribute {
+        // A library that is called often is one finding.
+        let is_repeated = || cx.has_reported(&RULE, &|text, _| text == cx.tree().text(node));
+        let is_counted = has_text(cx, "getCudaEnabledDeviceCount");
+        if (!is_counted || chooses_device(cx, node)) && !is_repeated() {
+            table_rules::check(cx, &RULE, NAMES, node);
+        }
+        return;
+    }
+    // Other modules are called `warp` as well.
+    if !cx.tree().text(node).contains("warp") || has_text(cx, "wp.") {
+        table_rules::check(cx, &RULE, USES, node);
+    }
     match cx.tree().kind(node) {
         Kind::ImportFromStatement => check_names(cx, node),
         Kind::Call => check_attention(cx, node),
         _ => {}
     }
+}
+
+/// `"cuda" if cv2.cuda.getCudaEnabledDeviceCount() > 0 else "cpu"`
+fn chooses_device(cx: &PythonChecker<'_>, count: Node) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(count).take(5).any(|around| {
+        tree.kind(around) == Kind::ConditionalExpression
+            && tree
+                .parts(around)
+                .next()
+                .is_some_and(|yes| tree.text(yes).contains("cuda"))
+    })
 }
 
 /// `from_pretrained(name, attn_implementation="flash_attention_3")`, `get_kernel("kernels-community/flash-attn3")`
@@ -92,6 +156,11 @@ fn check_attention(cx: &PythonChecker<'_>, call: Node) {
     };
     let Some(value) = keyword(cx, call, "attn_implementation")
         .or_else(|| values(cx, call).first().copied().filter(|_| is_hub()))
+        // `"flash_attention_3" if use_flash else "sdpa"`
+        .map(|value| match cx.tree().kind(value) {
+            Kind::ConditionalExpression => cx.tree().parts(value).next().unwrap_or(value),
+            _ => value,
+        })
         .filter(|value| {
             string(&cx.semantics, *value).is_some_and(|name| {
                 ["flash_attention_3", "flash-attention-3", "flash-attn3"]

@@ -65,7 +65,8 @@ declare_rule! {
 }
 
 const CUDA: &str = "triton.language.extra.cuda";
-const GLUON: &str = "triton.experimental.gluon.language.nvidia";
+/// The part of Gluon for NVIDIA GPUs, with and without `language.`
+const GLUON: &str = "triton.experimental.gluon.";
 const FOR_NVIDIA: &str =
     "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.";
 
@@ -154,7 +155,10 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
     let gluon = || {
         // Within a function the rest of the source may be for every GPU.
         let is_top = tree.parent(statement) == Some(tree.root());
-        path.strip_prefix(GLUON).filter(|_| is_top)
+        let part = path.strip_prefix(GLUON).filter(|_| is_top)?;
+        part.strip_prefix("language.")
+            .unwrap_or(part)
+            .strip_prefix("nvidia")
     };
     let Some(rest) = path.strip_prefix(CUDA).or_else(gluon) else {
         return;

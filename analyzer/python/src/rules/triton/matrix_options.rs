@@ -98,9 +98,10 @@ fn check(cx: &PythonChecker<'_>, kernel: Node) {
 
 fn check_one(cx: &PythonChecker<'_>, one: Configuration, multiplies: bool) {
     let arch = cx.target().arch;
-    for name in ["maxnreg", "launch_pdl"] {
+    for name in ["maxnreg", "launch_pdl", "num_ctas"] {
         if let Some(value) = one.value(cx, name)
             && cx.tree().kind(value) != Kind::None
+            && (name != "num_ctas" || integer(&cx.semantics, value).is_some_and(|ctas| ctas > 1))
             && !one.is_parameter(cx, name)
             && !cx.mentions_hip()
             && !has_text(cx, "is_cuda")
@@ -109,7 +110,10 @@ fn check_one(cx: &PythonChecker<'_>, one: Configuration, multiplies: bool) {
                 &RULE,
                 Severity::Error,
                 value,
-                format!("Triton's AMD backend has no option {name}: the launch raises KeyError."),
+                format!(
+                    "Triton's AMD backend has no {name} on {}: the launch raises an error.",
+                    arch.name()
+                ),
                 RawFix::display_only("Remove the option"),
             );
         }

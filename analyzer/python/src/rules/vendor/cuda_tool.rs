@@ -6,8 +6,8 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvcc`, `nsys`, `ncu`, `cuda-gdb`, `compute-sanitizer` and other tools of the CUDA toolkit, and
-    /// `trtllm-build` of TensorRT-LLM, run through `subprocess`, `os.system`, `os.popen` or `asyncio`, or required by a source
+    /// Finds `nvcc`, `nsys`, `ncu`, `cuda-gdb`, `compute-sanitizer` and other tools of the CUDA toolkit, of TensorRT and of
+    /// NVIDIA's driver, run through `subprocess`, `os.system`, `os.popen` or `asyncio`, or required by a source
     /// that raises without them. HW009 finds the same commands in scripts.
     ///
     /// ## Why on ROCm
@@ -81,6 +81,26 @@ pub const TOOLS: &[(&str, &str)] = &[
     (
         "trtllm-build",
         "Serve the model with vLLM, which supports ROCm",
+    ),
+    (
+        "polygraphy",
+        "Compile the model with MIGraphX's migraphx-driver",
+    ),
+    (
+        "trtllm-serve",
+        "Serve the model with vLLM, which supports ROCm",
+    ),
+    (
+        "nvdisasm",
+        "Inspect code objects with llvm-objdump or roc-obj-ls",
+    ),
+    ("ptxas", "Compile with hipcc; hipify CUDA sources first"),
+    ("dcgmi", "Query the GPUs with amd-smi"),
+    ("gpustat", "Query the GPUs with amd-smi"),
+    ("nvitop", "Query the GPUs with amd-smi"),
+    (
+        "nvidia-ctk",
+        "Install amd-container-toolkit, or pass /dev/kfd and /dev/dri",
     ),
     (
         "nvidia-cuda-mps-control",
