@@ -81,10 +81,12 @@ fn check(cx: &FileChecker<'_>) {
         return;
     }
     for setting in cx.facts.settings.iter().filter(|setting| !setting.guarded) {
-        options(cx, setting.value.unquoted());
+        if setting.key.as_str() == "CMAKE_ARGS" {
+            options(cx, setting.value.unquoted());
+        }
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
-        if command.program() == "cmake" {
+        if matches!(command.program(), "cmake" | "make") {
             command.words.iter().for_each(|word| options(cx, *word));
         }
     }
@@ -125,22 +127,24 @@ fn check(cx: &FileChecker<'_>) {
     }
 }
 
-/// `-DGGML_CUDA=ON`, also in `CMAKE_ARGS`
+/// `-DGGML_CUDA=ON`, also in `CMAKE_ARGS`; `make LLAMA_CUBLAS=1`
 fn options(cx: &FileChecker<'_>, text: Text<'_>) {
     for word in text.words() {
-        let is_on = |(name, value): &(Text<'_>, Text<'_>)| {
-            ["-DGGML_CU", "-DLLAMA_CU", "-DWHISPER_CU"]
+        let asks = |(name, value): &(Text<'_>, Text<'_>)| {
+            let name = name.as_str();
+            let is_on = ["on", "1", "true", "yes"]
                 .iter()
-                .any(|start| name.as_str().starts_with(start))
-                && matches!(value.unquoted().as_str(), "ON" | "on" | "1")
+                .any(|on| value.unquoted().as_str().eq_ignore_ascii_case(on));
+            is_on && (name.ends_with("CUDA") || name.ends_with("CUBLAS"))
+                || name == "-DCUDA_TOOLKIT_ROOT_DIR"
         };
-        if word.split_once('=').as_ref().is_some_and(is_on) {
+        if word.split_once('=').as_ref().is_some_and(asks) {
             cx.report(
                 &RULE,
                 Severity::Error,
                 word.range(),
-                "CMake stops here on a ROCm host: there is no CUDA to find.",
-                RawFix::display_only("For ROCm: -DGGML_HIP=ON"),
+                "This requests a build with CUDA, which a ROCm host does not have.",
+                RawFix::display_only("Use the project's option for HIP, such as -DGGML_HIP=ON"),
             );
         }
     }

@@ -73,7 +73,7 @@ fn check(cx: &FileChecker<'_>) {
         .chain(downloads)
     {
         let is_wheel = address.as_str().contains("://") && address.as_str().ends_with(".whl");
-        if is_wheel && wheels::cuda_segment(address.as_str()).is_some() {
+        if is_wheel && address.as_str().contains("+cu") {
             cx.report(
                 &RULE,
                 Severity::Error,

@@ -100,6 +100,8 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
         Some("rocm/pytorch:latest".to_owned())
     } else if name.starts_with("nvcr.io/nvidia/tensorflow:") {
         Some("rocm/tensorflow:latest".to_owned())
+    } else if name.starts_with("tensorflow/tensorflow:") && name.contains("-gpu") {
+        Some("rocm/tensorflow:latest".to_owned())
     // `nvcr.io/nvidia/…` and `nvcr.io/nim/…`
     } else if name.starts_with("nvcr.io/n") && name.contains(':')
         || name.starts_with("nvidia/cuda@")

@@ -100,8 +100,12 @@ fn check(cx: &FileChecker<'_>) {
         return;
     }
     let facts = &cx.facts;
-    let starts =
-        |command: &&Command<'_>| matches!(command.program(), "docker" | "podman" | "nerdctl");
+    let starts = |command: &&Command<'_>| {
+        matches!(
+            command.program(),
+            "docker" | "podman" | "nerdctl" | "nvidia-docker" | "singularity" | "apptainer"
+        )
+    };
     for command in facts
         .commands
         .iter()
@@ -138,7 +142,8 @@ fn check(cx: &FileChecker<'_>) {
         cx.report(
             &RULE,
             Severity::Error,
-            entry.key.range().start..value.range().end,
+            // The value may be a name's, which is assigned before.
+            entry.key.range().start..value.range().end.max(entry.key.range().end),
             message,
             fix,
         );
@@ -186,7 +191,9 @@ fn options(cx: &FileChecker<'_>, words: &[Text<'_>]) {
         };
         let value = inline.or_else(|| words.get(at + 1).copied());
         let is_asking = match option {
-            "--gpus" => true,
+            // Singularity's
+            "--nv" | "--gpus" => true,
+            "nvidia-docker" => true,
             "--runtime" => value.is_some_and(|value| value.unquoted().as_str() == "nvidia"),
             _ => false,
         };

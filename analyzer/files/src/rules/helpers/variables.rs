@@ -162,6 +162,14 @@ const VARIABLES: &[Variable] = &[
         "HIPCXX",
     ),
     unread(
+        "TCNN_CUDA_ARCHITECTURES",
+        OWN,
+        Severity::Warning,
+        "tiny-cuda-nn, which reads TCNN_CUDA_ARCHITECTURES, exists for NVIDIA GPUs only.",
+        "Write the network in PyTorch and compile it",
+        "HIPCXX",
+    ),
+    unread(
         "CUDA_MODULE_LOADING",
         OWN,
         Severity::Info,

@@ -18,6 +18,7 @@ pub(super) static CHECK: PythonRule = PythonRule {
         Kind::ImportFromStatement,
         Kind::Call,
         Kind::Attribute,
+        Kind::KeywordArgument,
     ],
     check,
 };
@@ -37,6 +38,7 @@ const RAPIDS: &str = "Use AMD's ROCm-DS, or a library for the CPU";
 const MATH: &str = "Use PyTorch, or hipBLASLt and rocSOLVER";
 const SPARSE: &str = "Use a sparse convolution library with a HIP build";
 const MONITOR: &str = "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()";
+const SIMULATOR: &str = "Simulate with Genesis or MuJoCo";
 const QUARK: &str = "Use AMD Quark (amd-quark) or torchao";
 
 const USES: &[ApiRule] = &[
@@ -80,6 +82,9 @@ const USES: &[ApiRule] = &[
         "tritonclient.utils.cuda_shared_memory",
         "Use tritonclient.utils.shared_memory",
     ),
+    missing("isaacgym", SIMULATOR),
+    missing("isaacsim", SIMULATOR),
+    missing("omni.isaac", SIMULATOR),
     missing("pynvml_utils", MONITOR),
     missing("gpustat", MONITOR),
     missing("jtop", MONITOR),
@@ -95,6 +100,23 @@ const fn name(name: &'static str, title: &'static str) -> ApiRule {
     )
 }
 
+const CATBOOST: &str = "Train on the CPU, or with XGBoost or LightGBM built for ROCm";
+
+const fn catboost(function: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Keyword(function, "task_type", &["GPU"]),
+        Severity::Error,
+        "CatBoost's training on GPUs is CUDA code.",
+        CATBOOST,
+    )
+}
+
+const ARGUMENTS: &[ApiRule] = &[
+    catboost("catboost.CatBoost"),
+    catboost("catboost.CatBoostClassifier"),
+    catboost("catboost.CatBoostRegressor"),
+];
+
 /// Names of libraries that have other uses as well.
 const NAMES: &[ApiRule] = &[
     name(
@@ -108,6 +130,7 @@ const NAMES: &[ApiRule] = &[
     name("cv2.cuda", "Use OpenCV on the CPU, or torchvision"),
     name("cv2.cuda_GpuMat", "Use OpenCV on the CPU, or torchvision"),
     name("tvm.target.cuda", "Use tvm.target.rocm"),
+    name("taichi.cuda", "Use taichi.gpu, which selects the backend"),
 ];
 
 /// The end of the name of a kernel for one architecture.
@@ -126,10 +149,12 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         return;
     }
     // Other modules are called `warp` as well.
-    if !cx.tree().text(node).contains("warp") || has_text(cx, "wp.") {
+    let is_import = cx.tree().kind(node) != Kind::Call;
+    if !(is_import && cx.tree().text(node).contains("warp")) || has_text(cx, "wp.") {
         table_rules::check(cx, &RULE, USES, node);
     }
     match cx.tree().kind(node) {
+        Kind::KeywordArgument => table_rules::check(cx, &RULE, ARGUMENTS, node),
         Kind::ImportFromStatement => check_names(cx, node),
         Kind::Call => check_attention(cx, node),
         _ => {}

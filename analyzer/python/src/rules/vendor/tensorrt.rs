@@ -10,7 +10,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds unguarded imports of `tensorrt`, `torch_tensorrt`, `torch2trt` and `tensorrt_llm`,
-    /// `torch.compile(backend="tensorrt")`, and requirements on those packages.
+    /// `torch.compile(backend="tensorrt")`, `export(format="engine")`, and requirements on those packages.
     ///
     /// ## Why on ROCm
     ///
