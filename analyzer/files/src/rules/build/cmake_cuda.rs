@@ -10,7 +10,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `find_package(CUDA…)`, `find_package(CUDAToolkit…)`, `find_package(CUDNN)`, `enable_language(CUDA)` and
-    /// `project(… LANGUAGES … CUDA)`.
+    /// `project(… LANGUAGES … CUDA)`, the functions of FindCUDA such as `cuda_add_library`, a search for TensorRT, and options that
+    /// request CUDA on the command line of `cmake` and `make`, such as `-DGGML_CUDA=ON`.
     ///
     /// ## Why on ROCm
     ///
@@ -162,7 +163,7 @@ fn asks<'a>(call: &CmakeCall<'a>) -> Option<(Text<'a>, &'static str)> {
     }
     // The functions of FindCUDA, and of RAPIDS.
     let name = call.name.as_str().to_ascii_lowercase();
-    if ["cuda_add_", "rapids_cuda_init"]
+    if ["cuda_add_library", "cuda_add_exec", "rapids_cuda_init"]
         .iter()
         .any(|start| name.starts_with(start))
     {

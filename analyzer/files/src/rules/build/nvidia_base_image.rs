@@ -9,7 +9,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…`, `pytorch/pytorch:…-cuda…` and `vllm/vllm-openai` as the base image of a
-    /// Dockerfile, and as the image of a workflow's container, a Compose service or a pod.
+    /// Dockerfile or its build argument, and as the image of a workflow's container, a Compose service or a pod.
     ///
     /// ## Why on ROCm
     ///

@@ -10,7 +10,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds conditions on `torch.version.cuda`, code that uses it as a string, and functions such as `is_nvidia()` that
-    /// test it, where they choose between `"cuda"` and `"cpu"`.
+    /// test it, where they choose between `"cuda"` and `"cpu"`. Also finds assertions and branches on `"+cu" in torch.__version__`:
+    /// a ROCm build's version ends in `+rocm7.2`.
     ///
     /// ## Why on ROCm
     ///

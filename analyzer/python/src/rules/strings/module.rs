@@ -74,8 +74,8 @@ const USES: &[ApiRule] = &[
     missing("pytorch_quantization", QUARK),
     missing("nvfuser", "Use torch.compile"),
     missing("warp", "Write the kernel in Triton, or run Warp on the CPU"),
-    missing(
-        "torch.cuda.green_contexts",
+    name(
+        "torch.cuda.green_contexts.GreenContext",
         "Remove it: HIP has no green contexts",
     ),
     missing(

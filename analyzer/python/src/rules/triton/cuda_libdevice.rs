@@ -10,7 +10,8 @@ declare_rule! {
     ///
     /// Finds imports from `triton.language.extra.cuda` and from Gluon's module for NVIDIA GPUs, calls of their functions such as
     /// `tl.extra.cuda.smid()`, and calls of functions of `triton.language.extra.libdevice` that have no AMD equivalent, or of
-    /// `triton.language.libdevice`, which Triton 3 does not have.
+    /// `triton.language.libdevice`, which Triton 3 does not have. Also finds `GPUTarget("cuda", …)`, and the `ptx` and `cubin` of
+    /// a compiled kernel.
     ///
     /// ## Why on ROCm
     ///

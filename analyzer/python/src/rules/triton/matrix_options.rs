@@ -17,7 +17,7 @@ declare_rule! {
     /// * `matrix_instr_nonkdim` or `kpack` for a kernel without `tl.dot`,
     /// * `kpack=2` on gfx950,
     /// * `waves_per_eu` so large that the sums of a `tl.dot` alone need all registers of a wavefront,
-    /// * `maxnreg` or `launch_pdl`, in a source that does not distinguish the backends.
+    /// * `maxnreg`, `launch_pdl` or `num_ctas` above 1, in a source that does not distinguish the backends.
     ///
     /// ## Why on ROCm
     ///

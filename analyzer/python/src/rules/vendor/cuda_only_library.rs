@@ -11,7 +11,8 @@ declare_rule! {
     /// Finds unguarded imports of libraries whose releases contain CUDA code, and that have no rule of their own:
     /// Transformer Engine, FlashInfer, DeepGEMM, DeepEP, CUTLASS, RAPIDS, KvikIO, nvshmem, nvImageCodec,
     /// PyNvVideoCodec, cuEquivariance, tiny-cuda-nn, nvdiffrast, spconv, and monitoring tools that query NVIDIA's
-    /// driver, such as GPUtil and py3nvml. Also finds requirements on the best-known of them, and imported functions that are
+    /// driver, such as GPUtil and py3nvml. Also finds names that exist on NVIDIA GPUs only, such as `torch.ops.trtllm`,
+    /// requirements on the best-known of these libraries, and imported functions that are
     /// named after an NVIDIA architecture (`attention_sm90`).
     ///
     /// ## Why on ROCm
