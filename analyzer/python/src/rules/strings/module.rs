@@ -4,8 +4,8 @@
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
 use crate::rules::helpers::calls::{has_text, keyword, values};
-use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
-use crate::rules::vendor::cuda_only_library::RULE;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule, may_import};
+use crate::rules::vendor::cuda_only_library::{MISSING, RULE, check_table};
 use crate::rules::vendor::flash_attn;
 use crate::semantic::{is_import_guarded, string};
 use crate::syntax::{Field, Kind, Node};
@@ -23,82 +23,74 @@ pub(super) static CHECK: PythonRule = PythonRule {
     check,
 };
 
-const fn missing(module: &'static str, title: &'static str) -> ApiRule {
-    api_rule(
-        ApiPattern::Import(module),
-        Severity::Error,
-        "This library is CUDA code without a ROCm release, so the import, or its first kernel, fails on a ROCm host.",
-        title,
-    )
-}
-
 const ATTENTION: &str =
     "Use aiter's attention, FlashAttention built for ROCm, or scaled_dot_product_attention";
-const RAPIDS: &str = "Use AMD's ROCm-DS, or a library for the CPU";
-const MATH: &str = "Use PyTorch, or hipBLASLt and rocSOLVER";
-const SPARSE: &str = "Use a sparse convolution library with a HIP build";
-const MONITOR: &str = "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()";
-const SIMULATOR: &str = "Simulate with Genesis or MuJoCo";
-const QUARK: &str = "Use AMD Quark (amd-quark) or torchao";
 
-const USES: &[ApiRule] = &[
-    missing("vllm_flash_attn", ATTENTION),
-    missing("vllm.vllm_flash_attn", ATTENTION),
-    missing("sageattn3", ATTENTION),
-    missing("spas_sage_attn", ATTENTION),
-    missing("flash_mla", ATTENTION),
-    missing("block_sparse_attn", ATTENTION),
-    missing("polygraphy", "Use MIGraphX or torch.compile"),
-    missing("cudnn", ATTENTION),
-    missing("cuvs", RAPIDS),
-    missing("cucim", RAPIDS),
-    missing("cuspatial", RAPIDS),
-    missing("cuxfilter", RAPIDS),
-    missing("pylibraft", RAPIDS),
-    missing("raft_dask", RAPIDS),
-    missing("nvtabular", RAPIDS),
-    missing("cuopt", RAPIDS),
-    missing("nvmath", MATH),
-    missing("cuquantum", MATH),
-    missing("cupynumeric", MATH),
-    missing("cvcuda", "Use rocCV or torchvision"),
-    missing("PyNvCodec", "Use AMD's rocPyDecode"),
-    missing("MinkowskiEngine", SPARSE),
-    missing("torchsparse", SPARSE),
-    missing("kaolin", "Use a 3D library with a HIP build"),
-    missing(
+/// The modules that are CUDA code, and what to use instead. In one string they make the browser's module smaller.
+const LIBRARIES: &[(&str, &str)] = &[
+    (
+        "vllm_flash_attn vllm.vllm_flash_attn sageattn3 spas_sage_attn flash_mla block_sparse_attn cudnn",
+        ATTENTION,
+    ),
+    ("polygraphy", "Use MIGraphX or torch.compile"),
+    (
+        "cuvs cucim cuspatial cuxfilter pylibraft raft_dask nvtabular cuopt",
+        "Use AMD's ROCm-DS, or a library for the CPU",
+    ),
+    (
+        "nvmath cuquantum cupynumeric",
+        "Use PyTorch, or hipBLASLt and rocSOLVER",
+    ),
+    ("cvcuda", "Use rocCV or torchvision"),
+    ("PyNvCodec", "Use AMD's rocPyDecode"),
+    (
+        "MinkowskiEngine torchsparse",
+        "Use a sparse convolution library with a HIP build",
+    ),
+    ("kaolin", "Use a 3D library with a HIP build"),
+    (
         "marlin",
         "Use a quantized GEMM of aiter, or torch._weight_int4pack_mm",
     ),
-    missing("modelopt", QUARK),
-    missing("pytorch_quantization", QUARK),
-    missing("nvfuser", "Use torch.compile"),
-    missing("warp", "Write the kernel in Triton, or run Warp on the CPU"),
-    name(
-        "torch.cuda.green_contexts.GreenContext",
-        "Remove it: HIP has no green contexts",
+    (
+        "modelopt pytorch_quantization",
+        "Use AMD Quark (amd-quark) or torchao",
     ),
-    missing(
+    ("nvfuser", "Use torch.compile"),
+    ("warp", "Write the kernel in Triton, or run Warp on the CPU"),
+    (
         "tritonclient.utils.cuda_shared_memory",
         "Use tritonclient.utils.shared_memory",
     ),
-    missing("isaacgym", SIMULATOR),
-    missing("isaacsim", SIMULATOR),
-    missing("omni.isaac", SIMULATOR),
-    missing("pynvml_utils", MONITOR),
-    missing("gpustat", MONITOR),
-    missing("jtop", MONITOR),
-    missing("nvitop", MONITOR),
+    (
+        "isaacgym isaacsim omni.isaac",
+        "Simulate with Genesis or MuJoCo",
+    ),
+    (
+        "pynvml_utils gpustat jtop nvitop",
+        "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()",
+    ),
 ];
 
-const fn name(name: &'static str, title: &'static str) -> ApiRule {
-    api_rule(
-        ApiPattern::Name(name),
-        Severity::Error,
-        "This is CUDA code without a ROCm version, so it fails on a ROCm host.",
-        title,
-    )
-}
+/// Names in libraries that have other uses as well.
+const NAMES: &[(&str, &str)] = &[
+    (
+        "torch.ops.trtllm",
+        "Use vLLM's operators, which support ROCm",
+    ),
+    (
+        "torch.cuda.green_contexts torch.cuda.green_contexts.GreenContext",
+        "Remove it: HIP has no green contexts",
+    ),
+    (
+        "cv2.cuda cv2.cuda_GpuMat",
+        "Use OpenCV on the CPU, or torchvision",
+    ),
+    (
+        "tvm.target.cuda taichi.cuda",
+        "Use the backend for AMD GPUs",
+    ),
+];
 
 const CATBOOST: &str = "Train on the CPU, or with XGBoost or LightGBM built for ROCm";
 
@@ -117,22 +109,6 @@ const ARGUMENTS: &[ApiRule] = &[
     catboost("catboost.CatBoostRegressor"),
 ];
 
-/// Names of libraries that have other uses as well.
-const NAMES: &[ApiRule] = &[
-    name(
-        "torch.ops.trtllm",
-        "Use vLLM's operators, which support ROCm",
-    ),
-    name(
-        "torch.cuda.green_contexts",
-        "Remove it: HIP has no green contexts",
-    ),
-    name("cv2.cuda", "Use OpenCV on the CPU, or torchvision"),
-    name("cv2.cuda_GpuMat", "Use OpenCV on the CPU, or torchvision"),
-    name("tvm.target.cuda", "Use tvm.target.rocm"),
-    name("taichi.cuda", "Use taichi.gpu, which selects the backend"),
-];
-
 /// The end of the name of a kernel for one architecture.
 const ARCHES: &[&str] = &[
     "_sm75", "_sm80", "_sm86", "_sm89", "_sm90", "_sm90a", "_sm100", "_sm100a", "_sm103", "_sm120",
@@ -144,14 +120,19 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         let is_repeated = || cx.has_reported(&RULE, &|text, _| text == cx.tree().text(node));
         let is_counted = has_text(cx, "getCudaEnabledDeviceCount");
         if (!is_counted || chooses_device(cx, node)) && !is_repeated() {
-            table_rules::check(cx, &RULE, NAMES, node);
+            check_table(cx, node, NAMES, ApiPattern::Name, MISSING);
         }
         return;
     }
     // Other modules are called `warp` as well.
-    let is_import = cx.tree().kind(node) != Kind::Call;
-    if !(is_import && cx.tree().text(node).contains("warp")) || has_text(cx, "wp.") {
-        table_rules::check(cx, &RULE, USES, node);
+    let is_statement = cx.tree().kind(node) != Kind::Call;
+    let is_other_warp =
+        is_statement && cx.tree().text(node).contains("warp") && !has_text(cx, "wp.");
+    if may_import(cx, node) && !is_other_warp {
+        check_table(cx, node, LIBRARIES, ApiPattern::Import, MISSING);
+        if is_statement {
+            check_table(cx, node, NAMES, ApiPattern::Name, MISSING);
+        }
     }
     match cx.tree().kind(node) {
         Kind::KeywordArgument => table_rules::check(cx, &RULE, ARGUMENTS, node),

@@ -1,7 +1,7 @@
 //! HW112: other libraries of NVIDIA's stack.
 
 use crate::checker::PythonChecker;
-use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule, may_import};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -63,15 +63,6 @@ declare_rule! {
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const fn missing(module: &'static str, title: &'static str) -> ApiRule {
-    api_rule(
-        ApiPattern::Import(module),
-        Severity::Error,
-        "This library is CUDA code without a ROCm release, so the import, or its first kernel, fails on a ROCm host.",
-        title,
-    )
-}
-
 const fn ported(module: &'static str, title: &'static str) -> ApiRule {
     api_rule(
         ApiPattern::Import(module),
@@ -80,17 +71,6 @@ const fn ported(module: &'static str, title: &'static str) -> ApiRule {
         title,
     )
 }
-
-const fn monitor(module: &'static str) -> ApiRule {
-    api_rule(
-        ApiPattern::Import(module),
-        Severity::Error,
-        "This library queries NVIDIA's driver or nvidia-smi, so on a ROCm host it raises or finds no GPU.",
-        "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()",
-    )
-}
-
-const RAPIDS: &str = "Use AMD's ROCm-DS (hipDF for cuDF), or pandas and scikit-learn";
 
 const USES: &[ApiRule] = &[
     ported(
@@ -101,43 +81,70 @@ const USES: &[ApiRule] = &[
         "flashinfer",
         "Install AMD's amd-flashinfer, or use aiter's attention",
     ),
-    missing(
+];
+
+/// Modules without a ROCm release, and what to use instead. In one string they make the browser's module smaller.
+const LIBRARIES: &[(&str, &str)] = &[
+    (
         "deep_gemm",
         "Use aiter's gemm_a8w8_blockscale, or hipBLASLt through torch._scaled_mm",
     ),
-    missing("deep_ep", "Use AMD's MORI for expert parallelism"),
-    missing("cutlass", "Use Composable Kernel, FlyDSL or Triton"),
-    missing("nvshmem", "Use rocSHMEM"),
-    missing("kvikio", "Read through the CPU, or with AMD's hipFile"),
-    missing(
+    ("deep_ep", "Use AMD's MORI for expert parallelism"),
+    ("cutlass", "Use Composable Kernel, FlyDSL or Triton"),
+    ("nvshmem", "Use rocSHMEM"),
+    ("kvikio", "Read through the CPU, or with AMD's hipFile"),
+    (
         "nvidia.nvimgcodec",
         "Use rocJPEG, or decode with torchvision",
     ),
-    missing("PyNvVideoCodec", "Use AMD's rocPyDecode"),
-    missing("cuequivariance", "Use e3nn or OpenEquivariance"),
-    missing("cuequivariance_torch", "Use e3nn or OpenEquivariance"),
-    missing("tinycudann", "Write the network in PyTorch and compile it"),
-    missing(
+    ("PyNvVideoCodec", "Use AMD's rocPyDecode"),
+    (
+        "cuequivariance cuequivariance_torch",
+        "Use e3nn or OpenEquivariance",
+    ),
+    ("tinycudann", "Write the network in PyTorch and compile it"),
+    (
         "nvdiffrast",
         "Rasterize with a library that has a HIP build",
     ),
-    missing(
+    (
         "spconv",
         "Use a sparse convolution library with a HIP build",
     ),
-    missing("cudf", RAPIDS),
-    missing("cuml", RAPIDS),
-    missing("cugraph", RAPIDS),
-    missing("rmm", RAPIDS),
-    missing("dask_cuda", RAPIDS),
-    missing("dask_cudf", RAPIDS),
-    monitor("GPUtil"),
-    monitor("py3nvml"),
-    monitor("nvidia_smi"),
-    monitor("nvsmi"),
-    monitor("nvgpu"),
+    (
+        "cudf cuml cugraph rmm dask_cuda dask_cudf",
+        "Use AMD's ROCm-DS (hipDF for cuDF), or pandas and scikit-learn",
+    ),
 ];
 
+const MONITORS: &[(&str, &str)] = &[(
+    "GPUtil py3nvml nvidia_smi nvsmi nvgpu",
+    "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()",
+)];
+
+/// Reports the names of `table` as `pattern`s.
+pub(in crate::rules) fn check_table(
+    cx: &PythonChecker<'_>,
+    node: Node,
+    table: &'static [(&str, &str)],
+    pattern: fn(&'static str) -> ApiPattern,
+    message: &'static str,
+) {
+    for (names, title) in table {
+        for name in names.split(' ') {
+            let row = api_rule(pattern(name), Severity::Error, message, title);
+            table_rules::check(cx, &RULE, &[row], node);
+        }
+    }
+}
+
+pub(in crate::rules) const MISSING: &str = "This library is CUDA code without a ROCm release, so the import, or its first kernel, fails on a ROCm host.";
+
 fn check(cx: &PythonChecker<'_>, node: Node) {
-    table_rules::check(cx, &RULE, USES, node);
+    if may_import(cx, node) {
+        table_rules::check(cx, &RULE, USES, node);
+        check_table(cx, node, LIBRARIES, ApiPattern::Import, MISSING);
+        let driver = "This library queries NVIDIA's driver or nvidia-smi, so on a ROCm host it raises or finds no GPU.";
+        check_table(cx, node, MONITORS, ApiPattern::Import, driver);
+    }
 }
