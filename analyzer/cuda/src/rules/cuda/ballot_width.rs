@@ -115,10 +115,6 @@ fn declared(cx: &CudaChecker<'_>, function: &str, at: u32) {
     };
     let mut first = name;
     let is_type = |word: &str| matches!(word, "unsigned" | "int" | "uint32_t" | "uint" | "int32_t");
-    // `unsigned const name`
-    if source.before(first, 1) == "const" && is_type(source.before(first, 2)) {
-        first -= 1;
-    }
     while is_type(source.before(first, 1)) {
         first -= 1;
     }

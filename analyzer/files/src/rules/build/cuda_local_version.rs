@@ -60,29 +60,6 @@ fn check(cx: &FileChecker<'_>) {
     {
         return;
     }
-    // A wheel's address in an argument of an image, or that a script downloads
-    let downloads = cx
-        .facts
-        .commands
-        .iter()
-        .filter(|command| !command.guarded && matches!(command.program(), "wget" | "curl"))
-        .flat_map(|command| command.words.iter().copied());
-    let settings = cx.facts.settings.iter().filter(|setting| !setting.guarded);
-    for address in settings
-        .map(|setting| setting.value.unquoted())
-        .chain(downloads)
-    {
-        let is_wheel = address.as_str().contains("://") && address.as_str().ends_with(".whl");
-        if is_wheel && address.as_str().contains("+cu") {
-            cx.report(
-                &RULE,
-                Severity::Error,
-                address.range(),
-                "This wheel is a build for CUDA.",
-                RawFix::display_only("Install a wheel for ROCm, or build it from source"),
-            );
-        }
-    }
     for requirement in requirements.iter().filter(|found| !found.guarded) {
         let specifier = requirement.specifier;
         // An address has `%2B` for the plus.
