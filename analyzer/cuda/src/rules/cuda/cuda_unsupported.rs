@@ -7,8 +7,7 @@ use hipward_analyzer_core::sort;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries, and NVRTC's option for an
-    /// NVIDIA architecture.
+    /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries.
     ///
     /// ## Why on ROCm
     ///

@@ -8,7 +8,7 @@ use hipward_analyzer_core::diagnostic::RawFix;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds requirements whose version ends in `+cu124` or similar, and such wheels that an argument names or `wget` downloads.
+    /// Finds requirements whose version ends in `+cu124` or similar.
     ///
     /// ## Why on ROCm
     ///

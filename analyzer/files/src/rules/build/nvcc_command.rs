@@ -9,7 +9,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds scripts and makefiles that run `nvcc`, Nsight (`nsys`, `ncu`), `cuda-gdb`, `compute-sanitizer`,
-    /// `cuobjdump` and other programs of NVIDIA, or `ffmpeg` with NVIDIA's encoder, and variables of a makefile with the path of `nvcc`.
+    /// `cuobjdump` and other programs of NVIDIA, and variables of a makefile with the path of `nvcc`.
     ///
     /// ## Why on ROCm
     ///
