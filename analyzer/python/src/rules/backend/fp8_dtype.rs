@@ -1,7 +1,7 @@
 //! HW308: the FP8 format that the target's matrix units support.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{contains_any, function_parameter};
+use crate::rules::helpers::calls::{contains_any, function_parameter, has_text};
 use crate::semantic::{Value, literal_text};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Fp8Format;
@@ -46,7 +46,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: range and rounding change, and the scales have to change with them.
+    /// Unsafe: range and rounding change, and the scales have to change with them. Display-only in a source with the number 448:
+    /// a value above 240 becomes NaN in `float8_e4m3fnuz`.
     ///
     /// ## References
     ///
@@ -97,15 +98,16 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     match right {
         Some(right) => {
             let right = right[index];
-            cx.report(
-                &RULE,
-                node,
-                format!("The matrix units of {arch} use {right}, not {text}: a scaled matmul with this raises, and the range differs."),
-                RawFix::unsafe_edits(
-                    format!("Use torch.{right}"),
-                    vec![(tree.span(member), right.to_owned())],
-                ),
-            );
+            let title = format!("Use torch.{right}");
+            let mut message = format!("The matrix units of {arch} use {right}, not {text}: a scaled matmul with this raises, and the range differs.");
+            // A value between 240 and 448 becomes NaN in the other format.
+            let fix = if right == FNUZ[0] && has_maximum_of_ocp(cx) {
+                message.push_str(" Its maximum is 240, not 448.");
+                RawFix::display_only(format!("{title}, and torch.finfo of it for 448"))
+            } else {
+                RawFix::unsafe_edits(title, vec![(tree.span(member), right.to_owned())])
+            };
+            cx.report(&RULE, node, message, fix);
         }
         None => cx.report(
             &RULE,
@@ -114,6 +116,16 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             RawFix::display_only("Use bfloat16 on this target"),
         ),
     }
+}
+
+/// True if the source has the number 448, the maximum of `float8_e4m3fn`.
+fn has_maximum_of_ocp(cx: &PythonChecker<'_>) -> bool {
+    let tree = cx.tree();
+    has_text(cx, "448")
+        && tree.nodes().any(|node| {
+            matches!(tree.kind(node), Kind::Integer | Kind::Float)
+                && matches!(tree.text(node), "448" | "448." | "448.0")
+        })
 }
 
 /// `FP8 = "float8_e4m3"`, TileLang's name for the format of NVIDIA.
@@ -134,6 +146,13 @@ fn check_tilelang(cx: &PythonChecker<'_>, node: Node) {
     {
         return;
     }
+    let title = format!("Use {text}fnuz");
+    let fix = if has_maximum_of_ocp(cx) {
+        RawFix::display_only(format!("{title}, with its maximum: 240 for e4m3, not 448"))
+    } else {
+        let end = tree.end(node) - 1;
+        RawFix::unsafe_edits(title, vec![(end..end, "fnuz".to_owned())])
+    };
     cx.report(
         &RULE,
         node,
@@ -141,10 +160,7 @@ fn check_tilelang(cx: &PythonChecker<'_>, node: Node) {
             "The matrix units of {} use {text}fnuz, not {text}.",
             arch.name()
         ),
-        RawFix::unsafe_edits(
-            format!("Use {text}fnuz"),
-            vec![(tree.end(node) - 1..tree.end(node) - 1, "fnuz".to_owned())],
-        ),
+        fix,
     );
 }
 
