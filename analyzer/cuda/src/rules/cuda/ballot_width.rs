@@ -1,13 +1,15 @@
 //! HW907: the 64-bit result of a ballot in 32 bits.
 
-use crate::{CudaChecker, Source, Tokens};
+use super::lane_mask::NARROW;
+use super::warp_size::counts_to_32;
+use crate::{CudaChecker, Kind, Source, Tokens};
 use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds results of `__ballot_sync`, `__ballot`, `__activemask` and `__match_any_sync` that are stored in a 32-bit
-    /// variable or counted by a function for 32 bits.
+    /// variable, counted by a function for 32 bits, or compared with `0xffffffff`.
     ///
     /// ## Why on ROCm
     ///
@@ -38,8 +40,9 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the variable becomes 64 bits wide, and its uses in `__popc`, `__ffs`, `__clz` and `__brev` are replaced
-    /// by the 64-bit functions. Check shifts and masks of the variable that assume 32 lanes.
+    /// Unsafe: the variable becomes 64 bits wide, its uses in `__popc`, `__ffs`, `__clz` and `__brev` are replaced
+    /// by the 64-bit functions, and beside it `1 << lane` becomes `1ull << lane` and `0xffffffff` becomes `~0ull`.
+    /// Display-only in a source that counts 32 lanes (`threadIdx.x & 31`), and if the variable is passed on.
     ///
     /// ## References
     ///
@@ -78,44 +81,57 @@ fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     for function in FUNCTIONS {
         for at in cx.uses(function) {
-            if source.call(at).is_none() {
+            let Some(call) = source.call(at) else {
                 continue;
-            }
+            };
             let counter = at.checked_sub(2).and_then(|name| wide(source, name));
+            let full = call.end + 2;
             if let (Some(wide), "(") = (counter, source.before(at, 1)) {
                 let counter = at - 2;
                 let edits = vec![(source.span(counter..counter + 1), wide.to_owned())];
-                report(cx, function, counter..at + 1, edits);
+                report(cx, function, counter..at + 1, edits, true);
             } else if source.before(at, 1) == "=" {
                 declared(cx, function, at);
+            } else if source.reads(call.end, &["=", "="]) && is_full(source.token_text(full)) {
+                let edits = vec![(source.span(full..full + 1), "~0ull".to_owned())];
+                report(cx, function, at..full + 1, edits, true);
             }
         }
     }
 }
 
-fn report(cx: &CudaChecker<'_>, function: &str, tokens: Tokens, edits: Vec<Replacement>) {
+/// Reports a finding; `is_whole` is true if the edits change all that has to change.
+fn report(
+    cx: &CudaChecker<'_>,
+    function: &str,
+    tokens: Tokens,
+    edits: Vec<Replacement>,
+    is_whole: bool,
+) {
     let message = format!(
         "`{function}` has 64 bits on {}; the upper 32 lanes are lost here.",
         cx.target.arch.name()
     );
-    cx.report(
-        &RULE,
-        tokens,
-        message,
-        RawFix::unsafe_edits("Use 64 bits", edits),
-    );
+    // A wide mask beside lane numbers below 32 would be wrong in another way: `while (mask)` may not end.
+    let fix = if is_whole && !counts_to_32(cx.source) {
+        RawFix::unsafe_edits("Use 64 bits", edits)
+    } else {
+        RawFix::display_only(
+            "Use 64 bits, also for the lane numbers, shifts (`1ull << lane`) and masks (`~0ull`) beside it",
+        )
+    };
+    cx.report(&RULE, tokens, message, fix);
 }
 
-/// `unsigned name = __ballot(…)`: the type, and the functions that count the bits of `name` in the same block. `auto`
-/// already has 64 bits, but the functions that count do not.
+/// `unsigned name = __ballot(…)`: the type, and in the same block the functions that count the bits of `name`, the
+/// shifts of 1 and the full masks beside it. `auto` already has 64 bits, but the functions that count do not.
 fn declared(cx: &CudaChecker<'_>, function: &str, at: u32) {
     let source = cx.source;
     let Some(name) = at.checked_sub(2) else {
         return;
     };
     let mut first = name;
-    let is_type = |word: &str| matches!(word, "unsigned" | "int" | "uint32_t" | "uint" | "int32_t");
-    while is_type(source.before(first, 1)) {
+    while NARROW.contains(&source.before(first, 1)) {
         first -= 1;
     }
     let mut edits = Vec::new();
@@ -126,20 +142,63 @@ fn declared(cx: &CudaChecker<'_>, function: &str, at: u32) {
     } else if !matches!(source.before(name, 1), "auto" | "uint64_t" | "long") {
         return;
     }
+    let mut is_whole = true;
+    let mut done = at;
     let scope = source.enclosing_braces(name);
     for use_ in source.places(source.token_text(name)) {
-        let inside = scope.as_ref().is_some_and(|scope| scope.contains(use_));
-        let counter = use_
-            .checked_sub(2)
-            .filter(|_| inside && source.before(*use_, 1) == "(");
-        if let Some((counter, wide)) = counter.and_then(|at| Some((at, wide(source, at)?))) {
-            edits.push((source.span(counter..counter + 1), wide.to_owned()));
-            place.get_or_insert(counter..use_ + 1);
+        if *use_ <= at || !scope.as_ref().is_some_and(|scope| scope.contains(use_)) {
+            continue;
         }
+        let called = use_
+            .checked_sub(2)
+            .filter(|_| source.before(*use_, 1) == "(");
+        if let Some((counter, wide)) = called.and_then(|at| Some((at, wide(source, at)?))) {
+            edits.push((source.span(counter..counter + 1), wide.to_owned()));
+            if wide == "__clzll" && source.reads(counter.saturating_sub(2), &["31", "-"]) {
+                edits.push((source.span(counter - 2..counter - 1), "63".to_owned()));
+            }
+            place.get_or_insert(counter..use_ + 1);
+        } else {
+            is_whole &= called.is_none_or(|at| {
+                let word = source.token_text(at);
+                source.kind(at) != Kind::Word
+                    || word.ends_with("_sync")
+                    || matches!(word, "if" | "while" | "return")
+            }) && source.before(*use_, 1) != ",";
+        }
+        // The rest of the statement.
+        let ends = |at: u32| matches!(source.token_text(at), ";" | "{" | "}" | "");
+        let mut token = (use_.saturating_sub(MAX)..*use_)
+            .rev()
+            .take_while(|at| !ends(*at))
+            .last()
+            .unwrap_or(*use_)
+            .max(done + 1);
+        is_whole &=
+            token > *use_ || !NARROW.contains(&source.token_text(token)) || called.is_some();
+        while token < use_ + MAX && !ends(token) {
+            let text = source.token_text(token);
+            if matches!(text, "1" | "1u" | "1U") && source.reads(token + 1, &["<", "<"]) {
+                edits.push((source.span(token..token + 1), "1ull".to_owned()));
+            } else if is_full(text) {
+                edits.push((source.span(token..token + 1), "~0ull".to_owned()));
+            }
+            token += 1;
+        }
+        done = done.max(token);
     }
     if let Some(place) = place {
-        report(cx, function, place, edits);
+        report(cx, function, place, edits, is_whole);
     }
+}
+
+/// An upper limit for the tokens of a statement before and after a mask.
+const MAX: u32 = 60;
+
+fn is_full(number: &str) -> bool {
+    number
+        .trim_end_matches(['u', 'U'])
+        .eq_ignore_ascii_case("0xffffffff")
 }
 
 fn wide(source: &Source<'_>, counter: u32) -> Option<&'static str> {

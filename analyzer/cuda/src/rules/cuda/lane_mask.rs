@@ -98,7 +98,8 @@ fn check(cx: &CudaChecker<'_>) {
                         report_constant(cx, function, declaration);
                     } else if is_narrow_variable(source, name, at) {
                         let message = format!("{} `{name}` has 32.", sentence(cx, function));
-                        let fix = format!("Make `{name}` a `uint64_t`");
+                        let fix =
+                            format!("Make `{name}` a `uint64_t`, and its bits `1ull << lane`");
                         cx.report(&RULE, mask, message, RawFix::display_only(fix));
                     }
                 }
@@ -223,7 +224,7 @@ fn report_constant(cx: &CudaChecker<'_>, function: &str, declaration: Tokens) {
 }
 
 /// 32-bit types.
-const NARROW: &[&str] = &["unsigned", "int", "uint32_t", "uint", "int32_t"];
+pub(super) const NARROW: &[&str] = &["unsigned", "int", "uint32_t", "uint", "int32_t"];
 
 /// True if the last declaration of the name before `at` has a 32-bit type.
 fn is_narrow_variable(source: &Source<'_>, name: &str, at: u32) -> bool {

@@ -7,7 +7,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31,
-    /// and a reduction over shuffles that begins at 16. Other uses of 32 (tiles, packed bits, sizes) are not reported.
+    /// a reduction over shuffles that begins at 16, and beside these CUB's `WarpReduce` and `WarpScan` without a width. Other uses of 32 (tiles, packed bits, sizes) are not reported.
     /// Neither is a source in which every shuffle has a width, or which uses cooperative-group tiles of 32.
     ///
     /// ## Why on ROCm
@@ -73,6 +73,9 @@ fn check(cx: &CudaChecker<'_>) {
     if cx.target.arch.wavefront() != 64 || knows_amds_lanes(source) {
         return;
     }
+    if counts_to_32(source) {
+        warps_of_cub(cx);
+    }
     let in_halves = works_on_halves(source);
     let cuts_blocks = cx.knows_amd && !exchanges(source);
     let has_lanes = !in_halves && !cuts_blocks;
@@ -113,6 +116,34 @@ fn check(cx: &CudaChecker<'_>) {
     }
 }
 
+/// `cub::WarpReduce<float>` beside lane numbers of 32: the width is 32 in CUB and 64 in hipCUB.
+fn warps_of_cub(cx: &CudaChecker<'_>) {
+    let source = cx.source;
+    for name in ["WarpReduce", "WarpScan"] {
+        for at in source.places(name) {
+            let is_cubs =
+                source.before(*at, 1) == "::" && matches!(source.before(*at, 2), "cub" | "hipcub");
+            let Some(end) = source.angle_end(at + 1).filter(|_| is_cubs) else {
+                continue;
+            };
+            // The same separators as between the arguments of a call.
+            let one = source.arguments(&(at + 1..end));
+            if let [only] = one.as_slice() {
+                let written = source.slice(only.clone());
+                cx.report(
+                    &RULE,
+                    at - 2..end,
+                    format!(
+                        "Without a width, hipCUB's `{name}` combines {} lanes; this source counts 32.",
+                        cx.target.arch.wavefront()
+                    ),
+                    RawFix::display_only(format!("Write `{name}<{written}, 32>`")),
+                );
+            }
+        }
+    }
+}
+
 /// True for a source with AMD instructions: its author uses the correct number of lanes.
 fn knows_amds_lanes(source: &Source<'_>) -> bool {
     source
@@ -139,6 +170,18 @@ fn works_on_halves(source: &Source<'_>) -> bool {
         .peekable();
     let has_shuffles = shuffles.peek().is_some();
     (tiles || has_shuffles) && shuffles.all(|has_width| has_width)
+}
+
+/// True if a warp size or a lane number of the source assumes 32 lanes: `#define WARP_SIZE 32`, `threadIdx.x & 31`.
+pub(super) fn counts_to_32(source: &Source<'_>) -> bool {
+    (0..source.token_count()).any(|number| {
+        let before = source.before(number, 1);
+        match source.token_text(number).trim_end_matches(['u', 'U']) {
+            "32" => before == "%" || constant(source, number).is_some(),
+            "31" | "0x1f" | "0x1F" => before == "&",
+            _ => false,
+        }
+    })
 }
 
 /// The name with this value: `#define WARP_SIZE 32`, `constexpr int kWarpSize = 32`.
