@@ -1,7 +1,8 @@
 //! HW001: a package index that serves CUDA wheels.
 
 use crate::checker::FileChecker;
-use crate::rules::helpers::wheels;
+use crate::rules::helpers::specifiers::{Release, newest};
+use crate::rules::helpers::{releases, wheels};
 use crate::text::Text;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity, Version};
@@ -46,8 +47,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: NVIDIA hosts need the existing index, and not every PyTorch release is in every index. For the indexes
-    /// of other projects the fix is display-only: most have no ROCm index.
+    /// Unsafe: NVIDIA hosts need the existing index. A limit on `torch` selects the index that has the release; before 2.3 there is none
+    /// for ROCm 6, and the fix is display-only. So it is for the indexes of other projects: most have no ROCm index.
     ///
     /// ## References
     ///
@@ -123,13 +124,29 @@ fn check(cx: &FileChecker<'_>) {
 }
 
 fn fix(cx: &FileChecker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -> RawFix {
-    let rocm = wheels::index(cx.target);
+    let mut rocm = wheels::index(cx.target);
+    let is_pytorchs = index.as_str().contains("//download.pytorch.org/");
+    // The index has to have the release that is installed from it.
+    match pinned_torch(cx, index).filter(|release| *release < cx.target.torch) {
+        Some(release) if is_pytorchs && release < releases::FIRST_TORCH => {
+            return RawFix::display_only(format!(
+                "Allow PyTorch {}, and use the index {rocm}: none has torch {release} for ROCm 6 or later",
+                cx.target.torch
+            ));
+        }
+        Some(release) => {
+            if let Some(version) = releases::rocm_of_torch(release) {
+                rocm = format!("rocm{version}");
+            }
+        }
+        None => {}
+    }
     let title = format!("Use the index {rocm}");
     let is_literal = !index.as_str().contains(['$', '{']);
     if is_literal && index.as_str().contains("//download.pytorch.org/whl/") {
         return RawFix::unsafe_edits(title, vec![(index.part(segment).range(), rocm)]);
     }
-    if index.as_str().contains("//download.pytorch.org/") {
+    if is_pytorchs {
         return RawFix::display_only(title);
     }
     RawFix::display_only(if cx.target.rocm >= Version::new(7, 13) {
@@ -137,4 +154,22 @@ fn fix(cx: &FileChecker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -
     } else {
         "Look for the project's ROCm wheels, or build it from source"
     })
+}
+
+/// The newest release of torch that the index's command allows, or its file if it is in no command.
+fn pinned_torch(cx: &FileChecker<'_>, index: Text<'_>) -> Option<Version> {
+    let at = index.range().start;
+    let command = cx
+        .facts
+        .commands
+        .iter()
+        .map(|command| command.range())
+        .find(|range| range.contains(&at));
+    let torch = cx.facts.requirements.iter().find(|found| {
+        found.normalized() == "torch"
+            && command
+                .as_ref()
+                .is_none_or(|range| range.contains(&found.name.range().start))
+    })?;
+    newest(torch.specifier.as_str().split('+').next()?).map(Release::minor)
 }

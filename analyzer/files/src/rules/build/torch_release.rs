@@ -1,7 +1,7 @@
 //! HW015: a PyTorch release that PyPI's CUDA wheel satisfies.
 
 use crate::checker::FileChecker;
-use crate::facts::{Installer, Requirement, contains, names_rocm};
+use crate::facts::{Command, Installer, Requirement, contains, names_rocm};
 use crate::rules::helpers::releases;
 use crate::rules::helpers::specifiers::{Release, newest as newest_allowed};
 use hipward_analyzer_core::diagnostic::RawFix;
@@ -11,8 +11,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds requirements and `pip install` commands that limit `torch` to releases before the target's, without the
-    /// index of a ROCm build, and `RUN pip install torch` in an image that does not contain PyTorch. In a lock file of
-    /// uv, Poetry or PDM, finds PyPI's `torch` of any release.
+    /// index of a ROCm build, and `pip install torch` in an image that does not contain PyTorch, or in an environment that a script
+    /// has created. In a lock file of uv, Poetry or PDM, finds PyPI's `torch` of any release.
     ///
     /// ## Why on ROCm
     ///
@@ -43,7 +43,8 @@ declare_rule! {
     /// RUN pip install torch --index-url https://download.pytorch.org/whl/rocm7.2
     /// ```
     ///
-    /// A file that names an index of PyTorch wheels, and a requirement with a marker, is not reported.
+    /// A file that names an index of PyTorch wheels is not reported, unless the index is for ROCm 6 or 7 and the release is before 2.3.
+    /// Neither is a requirement with a marker.
     ///
     /// ## Fix safety
     ///
@@ -66,15 +67,13 @@ declare_rule! {
 }
 
 fn check(cx: &FileChecker<'_>) {
+    // The indexes for ROCm 6 and 7 have no builds before the first release of the table.
+    let names_new = |text: &str| ["rocm6.", "rocm7."].iter().any(|name| text.contains(name));
+    let indexes = &cx.facts.indexes;
+    let is_new = indexes.iter().any(|index| names_new(index.as_str()));
     let names_wheels = |text: &str| text.contains("/whl") || text.contains("rocm");
     let images = &cx.facts.images;
-    if cx.is_ported
-        || cx
-            .facts
-            .indexes
-            .iter()
-            .any(|index| names_wheels(index.as_str()))
-    {
+    if cx.is_ported || !is_new && indexes.iter().any(|index| names_wheels(index.as_str())) {
         return;
     }
     let brings_torch = images.iter().any(|image| {
@@ -90,14 +89,15 @@ fn check(cx: &FileChecker<'_>) {
     }) {
         let newest = newest_allowed(requirement.specifier.as_str());
         match newest.map(Release::minor) {
+            Some(newest) if is_new && newest >= releases::FIRST_TORCH => {}
             Some(newest) if requirement.installer == Installer::Lock => {
                 report_locked(cx, requirement, newest);
             }
             Some(newest) if newest < cx.target.torch => report_old(cx, requirement, newest),
-            // An image without PyTorch gets PyPI's wheel.
-            _ if cx.language == Language::Dockerfile
-                && !brings_torch
-                && !images.is_empty()
+            // An image or a new environment without PyTorch gets PyPI's wheel.
+            _ if (cx.language == Language::Dockerfile && !brings_torch && !images.is_empty()
+                || is_in_new_environment(cx, requirement))
+                && !is_new
                 && !requirement.specifier.as_str().contains(['+', '@', '/']) =>
             {
                 cx.report(
@@ -114,6 +114,23 @@ fn check(cx: &FileChecker<'_>) {
             _ => {}
         }
     }
+}
+
+/// After `python -m venv "$VENV"`, in a script.
+fn is_in_new_environment(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
+    let makes = |command: &&Command<'_>| {
+        let words = &command.words;
+        let has = |wanted: &str| words.iter().any(|word| word.as_str() == wanted);
+        command.range().start < requirement.whole.range().start
+            && match command.program() {
+                "virtualenv" => true,
+                "uv" => has("venv"),
+                "conda" => has("create"),
+                program => program.starts_with("python") && has("-m") && has("venv"),
+            }
+            && !has("--system-site-packages")
+    };
+    cx.language == Language::Shell && cx.facts.commands.iter().any(|command| makes(&command))
 }
 
 /// `torch==2.2.2; sys_platform == "darwin"`
