@@ -33,7 +33,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the index then determines the build, and PyPI's is the one for CUDA.
+    /// Unsafe: the index then determines the build, and PyPI's is the one for CUDA. Display-only for a nightly build.
     ///
     /// ## References
     ///
@@ -78,7 +78,11 @@ fn check(cx: &FileChecker<'_>) {
             .unwrap_or(local.as_str().len());
         let is_address = specifier.as_str().contains("://");
         let name = requirement.name.as_str();
-        let fix = if is_address {
+        let fix = if specifier.as_str().contains(".dev") {
+            RawFix::display_only(
+                "Use a release, or a build of PyTorch's nightly index for ROCm: PyPI has no nightly builds",
+            )
+        } else if is_address {
             RawFix::display_only(format!(
                 "Install {name}'s wheel for ROCm, or build it from source"
             ))
