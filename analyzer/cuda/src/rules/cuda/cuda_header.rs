@@ -134,6 +134,10 @@ fn check(cx: &CudaChecker<'_>) {
 /// Uses of HIP without a header that declares the runtime. A header of the project may declare it.
 fn without_header(cx: &CudaChecker<'_>) {
     let source = cx.source;
+    // `#define __global__`: a C++ compiler compiles the kernel for the CPU.
+    if source.definition("__global__").is_some() {
+        return;
+    }
     let own = source.includes().any(|(header, _)| {
         // C++ standard headers have no extension.
         header.contains('.')
@@ -214,7 +218,7 @@ const WITHOUT_RUNTIME: &str = "assert.h errno.h float.h helper_cuda.h helper_fun
     sys/time.h time.h unistd.h";
 
 /// A line with its line break, if it contains nothing else.
-fn whole_line(text: &str, line: std::ops::Range<usize>) -> std::ops::Range<usize> {
+pub(super) fn whole_line(text: &str, line: std::ops::Range<usize>) -> std::ops::Range<usize> {
     let rest = text.get(line.end..).unwrap_or_default();
     let end = rest.find('\n').map_or(text.len(), |at| line.end + at + 1);
     let only = text
