@@ -20,6 +20,7 @@ use crate::analysis::Options;
 use builds::{Build, Cmake, How};
 use folder_cache::FolderCache;
 use hipward_analyzer_core::Language;
+use patterns::is_source;
 
 pub(crate) use in_memory::InMemoryFiles;
 pub use included_requirements::included_requirements;
@@ -61,8 +62,9 @@ impl<F: FileSource> ProjectContext<F> {
     /// Whether hipify converts a C++ file when it is built, as in a PyTorch extension. `None` if no build file answers
     /// this.
     ///
-    /// The nearest build file that names the source decides. Otherwise it is the nearest folder with a build that
-    /// applies to all files below it, and the result is true only if each of these builds runs hipify.
+    /// The nearest folder with a build file that names the source decides. Otherwise it is the nearest folder with a build
+    /// that applies to all files below it. If only one of several builds runs hipify, the names stay CUDA's for it, except
+    /// in a source that none of them names.
     pub fn pytorch_extension(&self, path: &str) -> Option<bool> {
         let mut general = None;
         let mut folder = parent(path);
@@ -73,18 +75,25 @@ impl<F: FileSource> ProjectContext<F> {
                 .iter()
                 .filter(|build| build.names(from_here.trim_start_matches('/')))
                 .peekable();
+            let is_for_headers =
+                |build: &Build| build.how == How::Hipified && build.speaks_for(path);
             if named.peek().is_some() {
-                return Some(named.all(|build| {
-                    build.how == How::Hipified
-                        || build.cmake == Some(Cmake::Part) && self.is_hipified_above(here)
-                }));
+                return Some(
+                    named.any(|build| {
+                        build.how == How::Hipified
+                            || build.cmake == Some(Cmake::Part) && self.is_hipified_above(here)
+                    }) || !is_source(path) && builds.iter().any(is_for_headers),
+                );
             }
             let mut speaks = builds
                 .iter()
                 .filter(|build| build.speaks_for(path))
                 .peekable();
             if general.is_none() && speaks.peek().is_some() {
-                general = Some(speaks.all(|build| build.how == How::Hipified));
+                general = Some(match is_source(path) {
+                    true => speaks.all(|build| build.how == How::Hipified),
+                    false => builds.iter().any(is_for_headers),
+                });
             }
             folder = above(&self.files, here);
         }
@@ -316,13 +325,15 @@ mod tests {
             ("a/bench/bench.cu", "none"),
             ("a/run/x.cu", "none"),
             ("b/csrc/x.cu", "hipify"),
-            // No build file names it.
-            ("b/csrc/x.cuh", "none"),
+            // A header of both builds.
+            ("b/csrc/x.cuh", "hipify"),
             ("c/csrc/x.cu", "hipify"),
             ("c/sub/part.cu", "hipify"),
             ("c/demo/demo.cu", "none"),
-            // Both build it.
-            ("d/csrc/x.cu", "none"),
+            // Both build it, and no CUDA build may break.
+            ("d/csrc/x.cu", "hipify"),
+            ("d/csrc/x.cuh", "hipify"),
+            ("d/csrc/y.cu", "none"),
         ] {
             assert_eq!(who(&files, path), wanted, "{path}");
         }
