@@ -1,8 +1,9 @@
 //! HW908: parts of cooperative groups that HIP lacks.
 
-use crate::CudaChecker;
+use super::cuda_header::whole_line;
+use crate::{CudaChecker, Setting};
 use hipward_analyzer_core::diagnostic::RawFix;
-use hipward_analyzer_core::{HandledBy, Severity};
+use hipward_analyzer_core::{HandledBy, Severity, Version};
 
 declare_rule! {
     /// ## What it does
@@ -12,8 +13,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// HIP has thread blocks, grids, tiles, and coalesced groups with their shuffles and votes. The headers for
-    /// collectives and asynchronous copies do not exist, and no AMD GPU has clusters of thread blocks. A tile of 32
+    /// HIP has thread blocks, grids, tiles, and coalesced groups with their shuffles and votes. From ROCm 7.13 on it has `reduce`, in
+    /// `hip/cooperative_groups/hip_reduce.h`, an include that PyTorch's hipify does not write. The headers for scans
+    /// and asynchronous copies do not exist, and no AMD GPU has clusters of thread blocks. A tile of 32
     /// lanes is correct on AMD, but uses half of a wavefront of 64: the severity is advice.
     ///
     /// ## Example
@@ -22,28 +24,29 @@ declare_rule! {
     /// #include <hip/hip_runtime.h>
     /// #include <hip/hip_cooperative_groups.h>
     /// #include <cooperative_groups/reduce.h>
+    ///
+    /// __device__ float sum(cooperative_groups::thread_block_tile<16> tile, float x) {
+    ///     return cooperative_groups::reduce(tile, x, cooperative_groups::plus<float>());
+    /// }
     /// ```
     ///
     /// ## Use instead
     ///
-    /// Reduce with the tile's shuffles, or with hipCUB's `WarpReduce` and `BlockReduce`:
-    ///
     /// ```cuda
     /// #include <hip/hip_runtime.h>
     /// #include <hip/hip_cooperative_groups.h>
+    /// #include <hip/cooperative_groups/hip_reduce.h>
     ///
-    /// namespace cg = cooperative_groups;
-    ///
-    /// template <typename Tile>
-    /// __device__ float sum(Tile tile, float x) {
-    ///     for (int offset = tile.size() / 2; offset > 0; offset /= 2) x += tile.shfl_down(x, offset);
-    ///     return x;
+    /// __device__ float sum(cooperative_groups::thread_block_tile<16> tile, float x) {
+    ///     return cooperative_groups::reduce(tile, x, cooperative_groups::plus<float>());
     /// }
     /// ```
     ///
+    /// For an older ROCm, reduce with the tile's shuffles, or with hipCUB's `WarpReduce` and `BlockReduce`.
+    ///
     /// ## Fix safety
     ///
-    /// Display-only.
+    /// Unsafe, and offered for the headers only: an include of which the source uses nothing is removed, although another source may rely on it.
     ///
     /// ## References
     ///
@@ -53,7 +56,7 @@ declare_rule! {
         family: CudaCpp,
         severity: Error,
         also: [Advice "for correct tiles that are narrower than a wavefront"],
-        applicability: DisplayOnly,
+        applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("port/lanes"),
         cuda: check,
@@ -109,12 +112,7 @@ fn check(cx: &CudaChecker<'_>) {
             .strip_prefix("cooperative_groups/")
             .is_some_and(|file| HEADERS.contains(&file))
         {
-            cx.report(
-                &RULE,
-                token..token + 1,
-                format!("HIP has no `{header}`."),
-                RawFix::display_only("Use the tile's shuffles, or hipCUB"),
-            );
+            report_header(cx, header, token);
         }
     }
     // `namespace cg = cooperative_groups;`.
@@ -123,6 +121,9 @@ fn check(cx: &CudaChecker<'_>) {
             .then(|| source.before(*at, 2))
     });
     for (member, fix) in MEMBERS {
+        if *member == "reduce" && has_reduce(cx) {
+            continue;
+        }
         for at in source.places(member) {
             let space = source.before(*at, 2);
             if source.before(*at, 1) == "::"
@@ -158,3 +159,52 @@ fn check(cx: &CudaChecker<'_>) {
         );
     }
 }
+
+fn has_reduce(cx: &CudaChecker<'_>) -> bool {
+    cx.target.rocm >= Version::new(7, 13)
+}
+
+fn report_header(cx: &CudaChecker<'_>, header: &str, token: u32) {
+    let source = cx.source;
+    let line = source
+        .directive_of(token)
+        .cloned()
+        .unwrap_or(token..token + 1);
+    // `reduce.h` also declares `plus`, `less` and `bit_and`.
+    let is_used = source.words().any(|(word, places)| {
+        let mut places = places
+            .iter()
+            .filter(|at| source.directive_of(**at).is_none());
+        USES.split(' ').any(|use_| word.contains(use_)) && places.next().is_some()
+    });
+    let in_extension = cx.setting == Setting::PyTorchExtension;
+    let reduce = (header == "cooperative_groups/reduce.h" && has_reduce(cx))
+        .then_some("hip/cooperative_groups/hip_reduce.h");
+    let message = match reduce {
+        Some(hip) if in_extension => {
+            format!("PyTorch's hipify does not convert `{header}`; it is `{hip}` in HIP.")
+        }
+        Some(hip) => format!("`{header}` is `{hip}` in HIP."),
+        None => format!("HIP has no `{header}`."),
+    };
+    let fix = if !is_used && line.end == token + 1 {
+        let span = whole_line(source.text, source.span(line));
+        RawFix::unsafe_edits(
+            "Remove the include: nothing of it is used here",
+            vec![(span, String::new())],
+        )
+    } else if let Some(hip) = reduce {
+        if in_extension {
+            RawFix::display_only(format!("Include `{hip}` under `#ifdef USE_ROCM`"))
+        } else {
+            let edits = vec![(source.span(token..token + 1), format!("<{hip}>"))];
+            RawFix::unsafe_edits(format!("Include `{hip}`"), edits)
+        }
+    } else {
+        RawFix::display_only("Use the tile's shuffles, or hipCUB")
+    };
+    cx.report(&RULE, token..token + 1, message, fix);
+}
+
+/// Parts of the names that the headers declare.
+const USES: &str = "reduce scan memcpy wait plus less greater bit_";
