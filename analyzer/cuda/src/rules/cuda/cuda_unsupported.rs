@@ -78,7 +78,10 @@ fn check(cx: &CudaChecker<'_>) {
             &RULE,
             at..at + 1,
             format!("{library} has no equivalent of `{word}`."),
-            RawFix::display_only("Guard it with `#ifndef USE_ROCM` and write AMD's path"),
+            RawFix::display_only(match word {
+                "__trap" => "Call `abort()` or `__builtin_trap()` on AMD",
+                _ => "Guard it with `#ifndef USE_ROCM` and write AMD's path",
+            }),
         );
     }
 }

@@ -112,7 +112,7 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     if is_import_guarded(&cx.semantics, call, &["OSError", "FileNotFoundError"]) {
         return;
     }
-    let title = format!("Load {rocm}");
+    let title = format!("Load {rocm}{}", other_names(cx));
     let fix = if *rocm == "librccl.so.1" && bare.is_some() && tree.kind(argument) == Kind::String {
         let text = tree.text(argument).replace(file, rocm);
         RawFix::unsafe_edits(title, vec![(tree.span(argument), text)])
@@ -125,6 +125,27 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
         format!("A ROCm host does not have {file}; the equivalent there is {rocm}."),
         fix,
     );
+}
+
+/// `, and call hipDeviceSetLimit for cudaDeviceSetLimit`: the functions that the source calls.
+fn other_names(cx: &PythonChecker<'_>) -> String {
+    let tree = cx.tree();
+    let mut names: Vec<&str> = tree
+        .nodes()
+        .filter(|node| tree.kind(*node) == Kind::Attribute)
+        .filter_map(|node| tree.child(node, Field::Attribute))
+        .map(|name| tree.text(name))
+        .filter_map(|name| name.strip_prefix("cuda"))
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
+        .collect();
+    names.dedup();
+    names.truncate(3);
+    let separators = [", and call ", ", "];
+    let calls = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| format!("{}hip{name} for cuda{name}", separators[at.min(1)]));
+    calls.collect()
 }
 
 /// `find_loaded_library("libcudart")`: a function of this source that searches the libraries of its process.
