@@ -1,6 +1,7 @@
 //! HW201: configuring the caching allocator.
 
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::contains_any;
 use crate::semantic::{Access, environment_variable, string_parts};
 use crate::syntax::{Kind, Node};
 use hipward_analyzer_core::{Severity, Version};
@@ -9,7 +10,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds three mistakes in configuring PyTorch's caching allocator from Python: a variable's former name, an option
-    /// that the target does not support, and a setting after `import torch`.
+    /// that the target does not support, and a setting after the first tensor on a GPU.
     ///
     /// ## Why on ROCm
     ///
@@ -17,7 +18,7 @@ declare_rule! {
     /// PyTorch 2.9 the primary name is `PYTORCH_ALLOC_CONF`, for every backend, and some versions warned about the old
     /// one. Before 2.9, ROCm builds have a name of their own, `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True`
     /// works on ROCm from ROCm 7 with PyTorch 2.11 on; older versions print a warning and ignore it. The variable is
-    /// read once, when the allocator starts, so a line after `import torch` may have no effect.
+    /// read once, when the allocator starts, so a line after the first use of a GPU has no effect.
     ///
     /// ## Example
     ///
@@ -141,37 +142,40 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             );
         }
     }
-    if variable.access == Access::Set && comes_after_torch(cx, node) {
+    if variable.access == Access::Set && comes_too_late(cx, node) {
         cx.report(
             &RULE,
             tree.statement(node),
             format!(
-                "{} is set after `import torch`; the allocator reads it once, when it starts.",
+                "{} is set after the first use of a GPU; the allocator reads it once, when it starts.",
                 variable.name
             ),
-            RawFix::display_only("Set it before Python starts, or above the first import of torch"),
+            RawFix::display_only("Set it before Python starts, or before the first use of a GPU"),
         );
     }
 }
 
-/// True if the module imports torch at its top level before `node`.
-fn comes_after_torch(cx: &PythonChecker<'_>, node: Node) -> bool {
+/// True if a statement of the module before `node` puts a tensor or a module on a GPU: importing torch allocates nothing.
+fn comes_too_late(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.parts(tree.root())
         .take_while(|statement| *statement < node && !tree.contains(*statement, node))
         .filter(|statement| {
             matches!(
                 tree.kind(*statement),
-                Kind::ImportStatement | Kind::ImportFromStatement
+                Kind::ExpressionStatement | Kind::WithStatement | Kind::ForStatement
             )
         })
         .any(|statement| {
-            tree.parts(statement)
-                .filter(|part| {
-                    // `from x import torch` imports x.
-                    tree.kind(statement) == Kind::ImportStatement
-                        || tree.field(*part) == crate::syntax::Field::ModuleName
-                })
-                .any(|part| tree.text(part).split(['.', ' ']).next() == Some("torch"))
+            contains_any(
+                tree.text(statement),
+                &[
+                    ".cuda()",
+                    "device=\"cuda",
+                    "device='cuda",
+                    ".to(\"cuda",
+                    ".to('cuda",
+                ],
+            )
         })
 }
