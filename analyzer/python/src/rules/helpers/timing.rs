@@ -119,6 +119,13 @@ pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
     }
     // `model(x)`, `x.matmul(y)`, `loss.backward()`
     let receiver = tree.child(function, Field::Object).unwrap_or(function);
+    // A schedule of learning rates computes on the host; a sampler's `scheduler.step(noise, t, latents)` does not.
+    if method == Some("step")
+        && arguments(cx, call).next().is_none()
+        && contains_any(tree.text(receiver), &["sched"])
+    {
+        return false;
+    }
     // A method of another library's object may wait: `engine.complete(prompt)`.
     let is_foreign = method.is_some()
         && cx
