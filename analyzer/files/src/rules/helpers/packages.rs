@@ -335,6 +335,18 @@ const PACKAGES: &[Package] = &[
         "Require the jax-rocm7 plugin",
     ),
     unavailable(
+        "isaacgym",
+        "cuda-only-library",
+        "Isaac Gym's simulator is compiled for NVIDIA GPUs.",
+        "Port the environment to Genesis, or MuJoCo's MJX",
+    ),
+    unavailable(
+        "isaacsim*",
+        "cuda-only-library",
+        "Isaac Sim needs an NVIDIA GPU.",
+        "Port the environment to Genesis, or MuJoCo's MJX",
+    ),
+    unavailable(
         "deep-ep",
         "cuda-only-library",
         "DeepEP is built on NVSHMEM.",

@@ -61,8 +61,8 @@ const LIBRARIES: &[(&str, &str)] = &[
         "Use tritonclient.utils.shared_memory",
     ),
     (
-        "isaacgym isaacsim omni.isaac",
-        "Simulate with Genesis or MuJoCo",
+        "isaacgym isaacsim isaaclab omni.isaac",
+        "Simulate with Genesis, or MuJoCo's MJX",
     ),
     (
         "pynvml_utils gpustat jtop nvitop",
