@@ -1,17 +1,18 @@
-//! HW920: grid and block in braces without a type.
+//! HW920: launches that nvcc accepts and clang does not: braces without a type, spaces in `<<<`.
 
-use crate::CudaChecker;
+use crate::{CudaChecker, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds kernel launches whose grid or block is written in braces without a type: `kernel<<<{x, y}, 256>>>(…)`.
+    /// Finds kernel launches whose grid or block is written in braces without a type, `kernel<<<{x, y}, 256>>>(…)`, and launches
+    /// with spaces in the operator: `kernel << <grid, block >> >(…)`.
     ///
     /// ## Why on ROCm
     ///
-    /// nvcc accepts braces in a launch. clang, which hipcc calls, does not: it reports `expected expression`. With the
-    /// type before the braces, both compile it to the same code.
+    /// nvcc accepts both. clang, which hipcc calls, does not: it reports `expected expression`. PyTorch's hipify changes
+    /// neither. With the type before the braces and without the spaces, both compile it to the same code.
     ///
     /// ## Example
     ///
@@ -22,6 +23,7 @@ declare_rule! {
     ///
     /// void run(float* x, unsigned rows) {
     ///     scale<<<{rows, 4}, {16, 16}>>>(x);
+    ///     scale << <rows, 256 >> > (x);
     /// }
     /// ```
     ///
@@ -34,18 +36,19 @@ declare_rule! {
     ///
     /// void run(float* x, unsigned rows) {
     ///     scale<<<dim3(rows, 4), dim3(16, 16)>>>(x);
+    ///     scale <<<rows, 256 >>> (x);
     /// }
     /// ```
     ///
     /// ## Fix safety
     ///
-    /// Safe: the same three numbers, for both vendors.
+    /// Safe: the same launch, for both vendors.
     ///
     /// ## References
     ///
     /// * [HIP C++ language extensions](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html)
     "HW920" "launch-braces" {
-        title: "clang does not accept braces for a launch's grid or block",
+        title: "clang does not accept this form of a launch",
         family: CudaCpp,
         severity: Error,
         applicability: Safe,
@@ -57,6 +60,18 @@ declare_rule! {
 
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
+    for open in 0..source.token_count() {
+        if let Some(close) = spaced(source, open) {
+            let edits = [(open..close.0, "<<<"), (close.1..close.1 + 3, ">>>")];
+            let edits = edits.map(|(tokens, text)| (source.span(tokens), text.to_owned()));
+            cx.report(
+                &RULE,
+                open..close.0,
+                "clang and hipcc reject spaces in `<<<` and `>>>`, and PyTorch's hipify leaves them.",
+                RawFix::safe_edits("Write `<<<` and `>>>`", edits.to_vec()),
+            );
+        }
+    }
     for launch in source.launches() {
         let parts = source.arguments(&launch.configuration);
         let bare = parts.into_iter().take(2).filter(|part| {
@@ -76,4 +91,29 @@ fn check(cx: &CudaChecker<'_>) {
             );
         }
     }
+}
+
+/// For a `<<<` at `open`, the end of it and the start of `>>>`, if spaces are in one of them.
+fn spaced(source: &Source<'_>, open: u32) -> Option<(u32, u32)> {
+    /// An upper limit for a launch configuration; keeps the time for a text of `<` linear.
+    const MAX: u32 = 400;
+    let start = match source.token_text(open) {
+        "<<<" => open + 1,
+        "<" if source.reads(open, &["<", "<", "<"]) => open + 3,
+        _ => return None,
+    };
+    let mut close = start;
+    while !source.reads(close, &[">", ">", ">", "("]) {
+        match source.token_text(close) {
+            "(" | "[" | "{" => close = source.partner(close)?,
+            "" | ";" | "}" | "<<<" => return None,
+            _ => {}
+        }
+        close += 1;
+        if close > open + MAX {
+            return None;
+        }
+    }
+    let is_joined = source.span(close..close + 3).len() == 3;
+    (start == open + 3 || !is_joined).then_some((start, close))
 }
