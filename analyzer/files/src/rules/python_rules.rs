@@ -5,6 +5,7 @@
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{Language, Severity};
+use hipward_analyzer_python::rules::backend::tf32;
 use hipward_analyzer_python::rules::environment::{
     cublas_workspace_config, cuda_alloc_conf, cuda_home, cuda_launch_blocking,
     max_autotune_variable, miopen_find_mode, rccl_variable, redundant_hip_variable,
@@ -51,6 +52,7 @@ const fn script(rule: &'static Rule, check: fn(&FileChecker<'_>)) -> FileRule {
 pub(super) static RULES: &[FileRule] = &[
     package!(pynvml),
     script(&nvidia_smi::RULE, check_nvidia_smi),
+    script(&tf32::RULE, check_tf32),
     package!(flash_attn),
     package!(apex),
     package!(cupy),
@@ -143,6 +145,36 @@ fn check_nvidia_smi(cx: &FileChecker<'_>) {
             "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it.",
             fix,
         );
+    }
+}
+
+/// `--tf32 True` for a script with the arguments of Transformers' `TrainingArguments`.
+fn check_tf32(cx: &FileChecker<'_>) {
+    if cx.is_ported {
+        return;
+    }
+    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+        let words = &command.words;
+        let is_trainer = words.iter().any(|word| {
+            matches!(
+                word.as_str(),
+                "--output_dir" | "--per_device_train_batch_size"
+            )
+        });
+        let place = words.iter().position(|word| word.as_str() == "--tf32");
+        let value = place.and_then(|at| words.get(at + 1));
+        if let Some((place, value)) = place.zip(value)
+            && is_trainer
+            && matches!(value.as_str(), "True" | "true" | "1")
+        {
+            cx.report(
+                &tf32::RULE,
+                Severity::Error,
+                words[place].range().start..value.range().end,
+                tf32::RAISES,
+                RawFix::display_only(tf32::OMIT),
+            );
+        }
     }
 }
 

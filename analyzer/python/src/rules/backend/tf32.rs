@@ -11,14 +11,15 @@ declare_rule! {
     ///
     /// Finds code that requests TF32 on a target without it: `allow_tf32 = True`,
     /// `set_float32_matmul_precision("high")`, `fp32_precision = "tf32"`, and `input_precision="tf32"` in a Triton
-    /// kernel.
+    /// kernel. On every target, finds the argument `tf32=True` of Transformers and TRL, also in a script: `--tf32 True`.
     ///
     /// ## Why on ROCm
     ///
     /// gfx942 multiplies TF32 in its matrix units, and PyTorch uses them through hipBLASLt. gfx90a and Radeon GPUs never
     /// had TF32, and gfx950 removed it from the hardware. PyTorch silently accepts the setting on every GPU: without
     /// TF32, float32 products keep full precision and do not get faster. Triton is stricter: `tl.dot` with a precision that the
-    /// target lacks does not compile.
+    /// target lacks does not compile. So is Transformers: `TrainingArguments(tf32=True)` raises ValueError in every ROCm build,
+    /// because `torch.version.cuda` is None there.
     ///
     /// ## Example
     ///
@@ -61,11 +62,12 @@ declare_rule! {
         title: "TF32 is not available on every target",
         family: BackendCode,
         severity: Info,
-        also: [Error "for Triton's tf32x3"],
+        also: [Error "for Triton's tf32x3, and for Transformers' argument"],
         applicability: Unsafe,
-        targets: "every target but gfx942; Triton's tf32x3 on all",
+        targets: "every target but gfx942; Triton's tf32x3 and Transformers' argument on all",
         lesson: Some("optimize/eight-bits"),
         visit: [Assignment, Call, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml],
     }
 }
 const TITLE: &str = "Use torch.autocast with bfloat16 where speed matters";
@@ -90,7 +92,10 @@ const SETTING: &str = "{arch} has no TF32 in hardware: the setting is silently a
 fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     match tree.kind(node) {
-        Kind::KeywordArgument => table_rules::check(cx, &RULE, USES, node),
+        Kind::KeywordArgument => {
+            table_rules::check(cx, &RULE, USES, node);
+            check_argument(cx, node);
+        }
         _ if cx.target().arch.has_xf32() => {}
         Kind::Assignment => {
             if requests_tf32(cx, node) == Some(true) {
@@ -110,6 +115,31 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
                 report(cx, node);
             }
         }
+    }
+}
+
+pub const RAISES: &str =
+    "Transformers raises ValueError here: it accepts tf32 only if torch.version.cuda is set.";
+pub const OMIT: &str = "Omit it, and call torch.set_float32_matmul_precision(\"high\")";
+
+/// `TrainingArguments(tf32=True)`, `SFTConfig(tf32=True)`
+fn check_argument(cx: &PythonChecker<'_>, argument: Node) {
+    let tree = cx.tree();
+    let is_set = |field, text| {
+        tree.child(argument, field)
+            .is_some_and(|part| tree.text(part) == text)
+    };
+    if is_set(Field::Name, "tf32")
+        && is_set(Field::Value, "True")
+        && tree
+            .parent(argument)
+            .and_then(|arguments| tree.parent(arguments))
+            .and_then(|call| cx.callee(call))
+            .is_some_and(|name| matches!(name.root(), "transformers" | "trl"))
+        && !cx.mentions_hip()
+    {
+        let fix = RawFix::display_only(OMIT);
+        cx.report_as(&RULE, Severity::Error, argument, RAISES, fix);
     }
 }
 
