@@ -1,21 +1,23 @@
 //! HW305: nvcc options in a build script written in Python.
 
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::has_text;
 use crate::semantic::{string, tells_rocm_apart};
 use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::Severity;
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds options that only nvcc accepts, such as `-gencode` and `--use_fast_math`, in `setup.py` and in calls of
-    /// `torch.utils.cpp_extension.load`.
+    /// `torch.utils.cpp_extension.load`. Also finds `-U__CUDA_NO_HALF_OPERATORS__` without the macro of HIP.
     ///
     /// ## Why on ROCm
     ///
     /// `CUDAExtension` works on ROCm: PyTorch converts the sources, compiles them with hipcc and passes it the options
     /// in `extra_compile_args={"nvcc": […]}` unchanged. hipcc is clang, which stops at an unknown argument: `-gencode`,
     /// `-arch=sm_80`, `--expt-relaxed-constexpr`, `--expt-extended-lambda`, `--use_fast_math`, `--ptxas-options`,
-    /// `-Xptxas`, `--threads`, `-maxrregcount`. For hipcc, `PYTORCH_ROCM_ARCH` sets the architecture, relaxed
+    /// `-Xptxas`, `--threads`, `-maxrregcount`, `-ccbin`, `-rdc=true`, `--default-stream`. For hipcc, `PYTORCH_ROCM_ARCH` sets the architecture, relaxed
     /// `constexpr` and device lambdas need no option, and `-ffast-math` replaces `--use_fast_math`.
     ///
     /// ## Example
@@ -55,6 +57,7 @@ declare_rule! {
         title: "hipcc does not accept nvcc's options",
         family: BackendCode,
         severity: Error,
+        also: [Warning "for a macro that has another name on ROCm"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
@@ -74,10 +77,18 @@ const UNKNOWN: &[&str] = &[
     "-maxrregcount",
     "--maxrregcount",
     "--generate-line-info",
+    "-ccbin",
+    "-rdc=",
+    "--relocatable-device-code",
+    "--default-stream",
+    "--threads",
 ];
 
+const NO_OPERATORS: &str = "-U__CUDA_NO_HALF_OPERATORS__";
+
 fn check(cx: &PythonChecker<'_>, node: Node) {
-    if !is_unknown(cx, node) || cx.mentions_hip() {
+    let is_macro = cx.tree().text(node).contains(NO_OPERATORS);
+    if !is_macro && !is_unknown(cx, node) || cx.mentions_hip() {
         return;
     }
     let tree = cx.tree();
@@ -104,7 +115,19 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         .parts(parent)
         .take_while(|other| *other != node)
         .any(|other| is_unknown(cx, other));
-    if !is_listed || is_repeated || is_ignored(cx, parent) {
+    if !is_listed || is_repeated && !is_macro || is_ignored(cx, parent) {
+        return;
+    }
+    if is_macro {
+        cx.report_as(
+            &RULE,
+            Severity::Warning,
+            node,
+            "On ROCm PyTorch defines __HIP_NO_HALF_OPERATORS__: operators on half do not compile.",
+            RawFix::display_only(
+                "Add -U__HIP_NO_HALF_OPERATORS__ and -U__HIP_NO_HALF_CONVERSIONS__",
+            ),
+        );
         return;
     }
     let option = tree
@@ -175,6 +198,10 @@ fn is_unread(cx: &PythonChecker<'_>, options: Node) -> bool {
 
 fn is_unknown(cx: &PythonChecker<'_>, node: Node) -> bool {
     let text = cx.tree().text(node);
+    // Other programs have this option too.
+    if text.contains("--threads") && !has_text(cx, "nvcc") {
+        return false;
+    }
     text.len() < 120
         && text
             .find('-')
