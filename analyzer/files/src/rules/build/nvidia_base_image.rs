@@ -1,6 +1,7 @@
 //! HW004: a container image that contains CUDA.
 
 use crate::checker::FileChecker;
+use crate::facts::contains;
 use crate::text::Text;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Severity, Target, Version};
@@ -73,6 +74,17 @@ fn check(cx: &FileChecker<'_>) {
     }
     for image in images.iter().filter(|image| !image.guarded) {
         report(cx, image.name);
+        // On a host without a GPU, this image computes on the CPU.
+        if let Some(tag) = image.name.as_str().strip_prefix("ollama/ollama")
+            && (tag.is_empty() || tag.starts_with(':'))
+            && contains(cx.source, "nvidia")
+        {
+            let tag = match tag.trim_start_matches(':') {
+                "" | "latest" => "rocm".to_owned(),
+                version => format!("{version}-rocm"),
+            };
+            replace(cx, image.name, Some(format!("ollama/ollama:{tag}")));
+        }
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
         if matches!(
@@ -112,6 +124,11 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
     } else {
         return;
     };
+    replace(cx, image, instead);
+}
+
+fn replace(cx: &FileChecker<'_>, image: Text<'_>, instead: Option<String>) {
+    let name = image.as_str();
     let fix = match instead {
         // Replacing the line would leave the stage's own build arguments unused.
         Some(instead) if name.contains('$') => RawFix::display_only(format!("Use {instead}")),

@@ -63,7 +63,7 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("port/right-pytorch"),
-        files: [Dockerfile, Shell, Yaml] check,
+        files: [Dockerfile, Shell, Yaml, Makefile] check,
     }
 }
 
