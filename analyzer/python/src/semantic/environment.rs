@@ -139,7 +139,16 @@ fn dictionary_access(semantics: &Semantics<'_>, dictionary: Node) -> Option<Acce
     }
     let parent = tree.parent(dictionary)?;
     match tree.kind(parent) {
-        Kind::ArgumentList => call_access(semantics, tree.parent(parent)?),
+        Kind::ArgumentList => {
+            let call = tree.parent(parent)?;
+            // `image.env({…})`: the variables of a container.
+            let function = tree.child(call, Field::Function)?;
+            let method = tree.child(function, Field::Attribute);
+            if method.is_some_and(|method| tree.text(method) == "env") {
+                return Some(Access::SetForChild);
+            }
+            call_access(semantics, call)
+        }
         // `os.environ |= {…}`.
         Kind::AugmentedAssignment => holder(semantics, tree.child(parent, Field::Left)?),
         Kind::KeywordArgument if tree.text(tree.child(parent, Field::Name)?) == "env" => {
