@@ -15,7 +15,7 @@ use crate::config::{Overrides, Source, parse_arch};
     after_help = "Exit codes: 0, no findings; 1, findings; 2, an invalid option or a file that cannot be read or written"
 )]
 pub(crate) struct Args {
-    /// Files and folders; of a folder, the supported files, except those that .gitignore excludes. `-` is standard input
+    /// Files and folders; of a folder, the supported files, except those that git ignores. `-` is standard input
     #[arg(default_value = ".")]
     pub(super) paths: Vec<PathBuf>,
     /// GPU architecture to check for [default: gfx942]

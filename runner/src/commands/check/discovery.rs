@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hipward_analyzer::{Language, included_requirements};
 use ignore::{DirEntry, WalkBuilder};
 
+use super::git_index;
 use crate::config::{Project, Projects};
 use crate::source_file;
 use crate::text_encoding::decode;
@@ -162,6 +163,36 @@ pub(super) fn discover(
                 }
             }
         }
+        // `.gitignore` does not apply to a file that git tracks.
+        if is_repository {
+            let walked: HashSet<PathBuf> = files[first..]
+                .iter()
+                .map(|found| found.path.clone())
+                .collect();
+            let is_left_out = |file: &Path| {
+                let below = file.strip_prefix(path).unwrap_or(file);
+                let folders = below
+                    .ancestors()
+                    .skip(1)
+                    .filter(|folder| *folder != Path::new(""));
+                folders.into_iter().any(|folder| {
+                    let folder = path.join(folder);
+                    is_foreign(&folder)
+                        || projects
+                            .of_file(&folder)
+                            .is_ok_and(|project| project.excludes(&folder, true))
+                })
+            };
+            for file in git_index::tracked(path) {
+                if understands(&file)
+                    && !walked.contains(&file)
+                    && file.symlink_metadata().is_ok_and(|what| what.is_file())
+                    && !is_left_out(&file)
+                {
+                    files.extend(found(&file, &file, false, &mut report_error));
+                }
+            }
+        }
         for path in included(path, &files[first..]) {
             let included = found(&path, &path, false, &mut report_error);
             files.extend(included.map(|file| Found {
@@ -256,10 +287,14 @@ fn is_walked(entry: &DirEntry) -> bool {
     if !is_folder || entry.depth() == 0 {
         return true;
     }
-    let name = entry.file_name().to_string_lossy();
-    let is_foreign = matches!(name.as_ref(), "node_modules" | "__pycache__")
-        || name.starts_with('.') && !READ_HIDDEN.contains(&name.as_ref());
-    !is_foreign && !entry.path().join("pyvenv.cfg").exists()
+    !is_foreign(entry.path())
+}
+
+fn is_foreign(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    matches!(name.as_ref(), "node_modules" | "__pycache__")
+        || name.starts_with('.') && !READ_HIDDEN.contains(&name.as_ref())
+        || folder.join("pyvenv.cfg").exists()
 }
 
 #[cfg(test)]
@@ -339,6 +374,33 @@ mod tests {
             assert_eq!(names, ["repo/a.py", "repo/sub/d.py"]);
             fs::create_dir_all(path("repo/.git")).expect("a folder");
         }
+    }
+
+    #[test]
+    fn ignored_file_that_git_tracks_is_checked() {
+        let folder = folder(&[
+            "a.py",
+            "gen/b.py",
+            "gen/c.py",
+            "node_modules/d.py",
+            "out/e.py",
+        ]);
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path(".gitignore"), "/gen/\n/out/\n").expect("a file");
+        fs::write(path("hipward.toml"), "exclude = [\"out/\"]\n").expect("a file");
+        for arguments in [
+            &["init", "-q"][..],
+            &["add", "--force", "gen/b.py", "node_modules", "out"],
+        ] {
+            let git = std::process::Command::new("git")
+                .current_dir(folder.path())
+                .args(arguments)
+                .status();
+            assert!(git.expect("git").success());
+        }
+        let all = [folder.path().to_owned()];
+        let (names, _) = found(folder.path(), &all, Source::Nearest);
+        assert_eq!(names, ["a.py", "gen/b.py"]);
     }
 
     #[test]

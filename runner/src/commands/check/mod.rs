@@ -8,6 +8,7 @@ mod args;
 mod cache;
 mod check_file;
 mod discovery;
+mod git_index;
 mod output;
 mod parallel;
 pub(crate) mod plan;
