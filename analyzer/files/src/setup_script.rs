@@ -9,7 +9,7 @@ use hipward_analyzer_python::{Extra, PythonExtension, checker};
 
 use crate::FileOptions;
 use crate::checker::FileChecker;
-use crate::facts::{Entry, Facts, Include};
+use crate::facts::{Entry, Facts, Image, Include};
 use crate::requirements::{is_guarded_group, requirement};
 use crate::text::Text;
 
@@ -29,6 +29,9 @@ const PIP: [&str; 2] = ["\"pip\": [", "'pip': ["];
 
 /// The resource of Kubernetes that a pod requests.
 const GPU: &str = "nvidia.com/gpu";
+
+/// The method for an image of a registry.
+const REGISTRY: &str = "from_registry";
 
 /// Further words of a source that has such facts.
 const WORDS: &[&str] = &[INSTALL, GPU, "modal"];
@@ -50,11 +53,14 @@ impl PythonExtension for SetupScript<'_> {
         // Each kind of fact has rules for another kind of file.
         let pods = Facts {
             entries: std::mem::take(&mut facts.entries),
+            images: std::mem::take(&mut facts.images),
             ..Facts::default()
         };
         let parts = [(Language::Pyproject, facts), (Language::Yaml, pods)];
         for (language, mut facts) in parts {
-            let is_empty = facts.requirements.is_empty() && facts.entries.is_empty();
+            let is_empty = facts.requirements.is_empty()
+                && facts.entries.is_empty()
+                && facts.images.is_empty();
             if !is_empty {
                 facts.comments = semantics.tree.comments(Vec::new());
                 let diagnostics = FileChecker::run(source, language, facts, &self.0);
@@ -175,6 +181,18 @@ impl<'a> Reader<'_, 'a> {
         let function = tree.child(call, Field::Function);
         let method = function.and_then(|function| tree.child(function, Field::Attribute));
         let arguments = tree.child(call, Field::Arguments);
+        // `Image.from_registry("nvidia/cuda:12.4.1-devel-ubuntu22.04")`
+        if method.is_some_and(|method| tree.text(method) == REGISTRY) {
+            let name = arguments.and_then(|list| tree.parts(list).next());
+            let name = name.map(|name| self.semantics.expression(name));
+            facts.images.extend(name.and_then(|name| {
+                Some(Image {
+                    name: self.text(name)?,
+                    guarded: never_runs_on_target(self.semantics, call),
+                })
+            }));
+            return;
+        }
         let arguments =
             arguments.filter(|_| method.is_some_and(|name| tree.text(name).ends_with(INSTALL)));
         let arguments = arguments.map_or(Vec::new(), |list| tree.parts(list).collect());

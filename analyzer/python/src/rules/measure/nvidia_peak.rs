@@ -62,6 +62,7 @@ declare_rule! {
 
 /// Dense peaks in tenths of a TFLOP/s, from NVIDIA's datasheets.
 const PEAKS: &[(u64, &str)] = &[
+    (195, "an A100 in float32"),
     (1250, "a V100"),
     (3120, "an A100"),
     (3620, "an L40S"),
