@@ -121,9 +121,10 @@ fn warps_of_cub(cx: &CudaChecker<'_>) {
     let source = cx.source;
     for name in ["WarpReduce", "WarpScan"] {
         for at in source.places(name) {
-            let is_cubs =
-                source.before(*at, 1) == "::" && matches!(source.before(*at, 2), "cub" | "hipcub");
-            let Some(end) = source.angle_end(at + 1).filter(|_| is_cubs) else {
+            let is_cubs = source.before(*at, 1) == "::"
+                && matches!(source.before(*at, 2), "cub" | "hipcub")
+                && source.token_text(at + 1) == "<";
+            let Some(end) = is_cubs.then(|| source.angle_end(at + 1)).flatten() else {
                 continue;
             };
             // The same separators as between the arguments of a call.
