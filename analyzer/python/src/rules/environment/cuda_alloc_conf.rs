@@ -10,7 +10,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds three mistakes in configuring PyTorch's caching allocator from Python: a variable's former name, an option
-    /// that the target does not support, and a setting after the first tensor on a GPU.
+    /// that the target does not support, and a setting after the first tensor on a GPU, or of `backend` after `import torch`.
     ///
     /// ## Why on ROCm
     ///
@@ -18,7 +18,7 @@ declare_rule! {
     /// PyTorch 2.9 the primary name is `PYTORCH_ALLOC_CONF`, for every backend, and some versions warned about the old
     /// one. Before 2.9, ROCm builds have a name of their own, `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True`
     /// works on ROCm from ROCm 7 with PyTorch 2.11 on; older versions print a warning and ignore it. The variable is
-    /// read once, when the allocator starts, so a line after the first use of a GPU has no effect.
+    /// read once, when the allocator starts, so a line after the first use of a GPU has no effect. `backend` is read by `import torch`.
     ///
     /// ## Example
     ///
@@ -142,12 +142,16 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             );
         }
     }
-    if variable.access == Access::Set && comes_too_late(cx, node) {
+    let names_backend = variable.value.is_some_and(|value| {
+        let parts = string_parts(&cx.semantics, value);
+        parts.iter().any(|part| part.contains("backend:"))
+    });
+    if variable.access == Access::Set && comes_too_late(cx, node, names_backend) {
         cx.report(
             &RULE,
             tree.statement(node),
             format!(
-                "{} is set after the first use of a GPU; the allocator reads it once, when it starts.",
+                "{} is set too late; the allocator reads it once, when it starts.",
                 variable.name
             ),
             RawFix::display_only("Set it before Python starts, or before the first use of a GPU"),
@@ -155,19 +159,13 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     }
 }
 
-/// True if a statement of the module before `node` puts a tensor or a module on a GPU: importing torch allocates nothing.
-fn comes_too_late(cx: &PythonChecker<'_>, node: Node) -> bool {
+/// True if a statement of the module before `node` puts a tensor or a module on a GPU. Importing torch only reads the backend.
+fn comes_too_late(cx: &PythonChecker<'_>, node: Node, names_backend: bool) -> bool {
     let tree = cx.tree();
     tree.parts(tree.root())
         .take_while(|statement| *statement < node && !tree.contains(*statement, node))
-        .filter(|statement| {
-            matches!(
-                tree.kind(*statement),
-                Kind::ExpressionStatement | Kind::WithStatement | Kind::ForStatement
-            )
-        })
-        .any(|statement| {
-            contains_any(
+        .any(|statement| match tree.kind(statement) {
+            Kind::ExpressionStatement | Kind::WithStatement | Kind::ForStatement => contains_any(
                 tree.text(statement),
                 &[
                     ".cuda()",
@@ -176,6 +174,10 @@ fn comes_too_late(cx: &PythonChecker<'_>, node: Node) -> bool {
                     ".to(\"cuda",
                     ".to('cuda",
                 ],
-            )
+            ),
+            Kind::ImportStatement => {
+                names_backend && tree.text(statement).starts_with("import torch")
+            }
+            _ => false,
         })
 }
