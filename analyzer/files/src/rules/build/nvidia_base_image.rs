@@ -110,9 +110,9 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
         Some(system(name, cx.target))
     } else if name.starts_with("nvcr.io/nvidia/pytorch:") || is_pytorch(name) {
         Some("rocm/pytorch:latest".to_owned())
-    } else if name.starts_with("nvcr.io/nvidia/tensorflow:") {
-        Some("rocm/tensorflow:latest".to_owned())
-    } else if name.starts_with("tensorflow/tensorflow:") && name.contains("-gpu") {
+    } else if name.starts_with("nvcr.io/nvidia/tensorflow:")
+        || name.starts_with("tensorflow/tensorflow:") && name.contains("-gpu")
+    {
         Some("rocm/tensorflow:latest".to_owned())
     // `nvcr.io/nvidia/…` and `nvcr.io/nim/…`
     } else if name.starts_with("nvcr.io/n") && name.contains(':')
