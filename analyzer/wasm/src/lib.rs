@@ -6,6 +6,11 @@ use hipward_analyzer::{Survey, api};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+/// Smaller and faster than the standard allocator.
+#[cfg(target_family = "wasm")]
+#[global_allocator]
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+
 thread_local! {
     /// The project that is being summarized, one file at a time.
     static SURVEY: RefCell<Survey> = RefCell::default();
