@@ -11,6 +11,7 @@ use crate::FileOptions;
 use crate::checker::FileChecker;
 use crate::facts::{Entry, Facts, Image, Include};
 use crate::requirements::{is_guarded_group, requirement};
+use crate::shell;
 use crate::text::Text;
 
 /// The arguments of `setup` with requirements.
@@ -33,8 +34,14 @@ const GPU: &str = "nvidia.com/gpu";
 /// The method for an image of a registry.
 const REGISTRY: &str = "from_registry";
 
+/// The method of an image that runs commands.
+const RUN: &str = "run_commands";
+
+/// Arguments that select the GPU of a job.
+const KINDS: &[&str] = &["gpu", "instance_type"];
+
 /// Further words of a source that has such facts.
-const WORDS: &[&str] = &[INSTALL, GPU, "modal"];
+const WORDS: &[&str] = &[INSTALL, GPU, RUN, "modal", "=\"ml."];
 
 /// How many nested names, sums and lists are followed.
 const MAX_DEPTH: u8 = 8;
@@ -56,11 +63,16 @@ impl PythonExtension for SetupScript<'_> {
             images: std::mem::take(&mut facts.images),
             ..Facts::default()
         };
-        let parts = [(Language::Pyproject, facts), (Language::Yaml, pods)];
+        let parts = [
+            (Language::Pyproject, facts),
+            (Language::Yaml, pods),
+            (Language::Shell, commands(semantics)),
+        ];
         for (language, mut facts) in parts {
             let is_empty = facts.requirements.is_empty()
                 && facts.entries.is_empty()
-                && facts.images.is_empty();
+                && facts.images.is_empty()
+                && facts.commands.is_empty();
             if !is_empty {
                 facts.comments = semantics.tree.comments(Vec::new());
                 let diagnostics = FileChecker::run(source, language, facts, &self.0);
@@ -112,7 +124,7 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
             let function = call.and_then(|call| tree.child(call, Field::Function));
             function.is_some_and(|function| tree.text(function).ends_with("setup"))
         };
-        if name == "gpu" {
+        if KINDS.contains(&name) {
             Reader { semantics }.kind(argument, &mut facts);
         }
         if KEYS.contains(&name)
@@ -120,6 +132,27 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
             && let Some(value) = tree.child(argument, Field::Value)
         {
             Reader { semantics }.read(value, false, MAX_DEPTH, &mut facts);
+        }
+    }
+    facts
+}
+
+/// `image.run_commands("apt-get install -y libcudnn9-cuda-12")`
+fn commands<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
+    let tree = &semantics.tree;
+    let mut facts = Facts::default();
+    let runs = |call: &Node| {
+        let function = tree.child(*call, Field::Function);
+        let method = function.and_then(|function| tree.child(function, Field::Attribute));
+        method.is_some_and(|method| tree.text(method) == RUN)
+    };
+    for call in tree.nodes().filter(|node| tree.kind(*node) == Kind::Call) {
+        if let Some(arguments) = tree.child(call, Field::Arguments).filter(|_| runs(&call)) {
+            for command in tree.parts(arguments) {
+                if let Some(text) = (Reader { semantics }).text(command) {
+                    shell::read(text, &mut facts);
+                }
+            }
         }
     }
     facts

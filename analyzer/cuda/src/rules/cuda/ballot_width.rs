@@ -131,6 +131,10 @@ fn declared(cx: &CudaChecker<'_>, function: &str, at: u32) {
         return;
     };
     let mut first = name;
+    // `unsigned const name`
+    if source.before(first, 1) == "const" && NARROW.contains(&source.before(first, 2)) {
+        first -= 1;
+    }
     while NARROW.contains(&source.before(first, 1)) {
         first -= 1;
     }

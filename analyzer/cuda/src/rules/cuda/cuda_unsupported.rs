@@ -1,13 +1,14 @@
 //! HW903: CUDA names without a HIP equivalent.
 
-use crate::{CudaChecker, Name, RocName, is_the_projects, name};
+use crate::{CudaChecker, Kind, Name, RocName, is_the_projects, name};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::sort;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries.
+    /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries, and NVRTC's option for an
+    /// NVIDIA architecture.
     ///
     /// ## Why on ROCm
     ///
@@ -54,6 +55,22 @@ declare_rule! {
 }
 
 fn check(cx: &CudaChecker<'_>) {
+    // nvcc's and NVRTC's names of architectures
+    let is_option = |at: &u32| {
+        let text = cx.source.token_text(*at);
+        cx.source.kind(*at) == Kind::Text
+            && ["compute_", "sm_"]
+                .iter()
+                .any(|arch| text.contains("--gpu-architecture=") && text.contains(arch))
+    };
+    for at in (0..cx.source.token_count()).filter(is_option) {
+        cx.report(
+            &RULE,
+            at..at + 1,
+            "hipRTC has no such architecture: the compilation fails.",
+            RawFix::display_only("Pass `--offload-arch` with the name of the AMD GPU, or nothing"),
+        );
+    }
     let is_in_miopen = |word: &str| match cx.roc_name(word) {
         Some(RocName::Unsupported) => Some(false),
         Some(RocName::Known(..)) => Some(true),

@@ -8,7 +8,7 @@ use hipward_analyzer_core::diagnostic::RawFix;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds requirements whose version ends in `+cu124` or similar.
+    /// Finds requirements whose version ends in `+cu124` or similar, and such wheels that an argument names or `wget` downloads.
     ///
     /// ## Why on ROCm
     ///
@@ -59,6 +59,29 @@ fn check(cx: &FileChecker<'_>) {
             .any(|found| is_rocm(found.specifier.as_str()))
     {
         return;
+    }
+    // A wheel's address in an argument of an image, or that a script downloads
+    let downloads = cx
+        .facts
+        .commands
+        .iter()
+        .filter(|command| !command.guarded && matches!(command.program(), "wget" | "curl"))
+        .flat_map(|command| command.words.iter().copied());
+    let settings = cx.facts.settings.iter().filter(|setting| !setting.guarded);
+    for address in settings
+        .map(|setting| setting.value.unquoted())
+        .chain(downloads)
+    {
+        let is_wheel = address.as_str().contains("://") && address.as_str().ends_with(".whl");
+        if is_wheel && address.as_str().contains("+cu") {
+            cx.report(
+                &RULE,
+                Severity::Error,
+                address.range(),
+                "This wheel is a build for CUDA.",
+                RawFix::display_only("Install a wheel for ROCm, or build it from source"),
+            );
+        }
     }
     for requirement in requirements.iter().filter(|found| !found.guarded) {
         let specifier = requirement.specifier;

@@ -9,7 +9,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds scripts and makefiles that run `nvcc`, Nsight (`nsys`, `ncu`), `cuda-gdb`, `compute-sanitizer`,
-    /// `cuobjdump` and other programs of NVIDIA, and variables of a makefile with the path of `nvcc`.
+    /// `cuobjdump` and other programs of NVIDIA, or `ffmpeg` with NVIDIA's encoder, and variables of a makefile with the path of `nvcc`.
     ///
     /// ## Why on ROCm
     ///
@@ -59,6 +59,19 @@ fn check(cx: &FileChecker<'_>) {
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
         let program = command.program();
+        let encoder = command
+            .words
+            .iter()
+            .find(|word| word.as_str().ends_with("_nvenc"));
+        if let Some(encoder) = encoder.filter(|_| program == "ffmpeg") {
+            cx.report(
+                &RULE,
+                Severity::Error,
+                encoder.range(),
+                "This encoder needs an NVIDIA GPU, so ffmpeg stops.",
+                RawFix::display_only("Encode with libx264 or libx265"),
+            );
+        }
         if let Some((tool, instead)) = TOOLS.iter().find(|(tool, _)| *tool == program) {
             cx.report(
                 &RULE,

@@ -89,6 +89,12 @@ fn is_nvidia_gpu(name: &str) -> bool {
     GPUS.split(' ').any(|gpu| gpu == model)
 }
 
+/// SageMaker's machines with a GPU, all of which are NVIDIA's: `ml.g5.xlarge`
+fn is_instance(name: &str) -> bool {
+    name.strip_prefix("ml.")
+        .is_some_and(|kind| kind.starts_with(['g', 'p']))
+}
+
 fn check(cx: &FileChecker<'_>) {
     if cx.is_ported || cx.source.contains("/dev/kfd") {
         return;
@@ -119,6 +125,7 @@ fn check(cx: &FileChecker<'_>) {
             ("key", name) if name.starts_with(RESOURCE) => UNSCHEDULED,
             ("cloud.google.com/gke-accelerator", name) if name.starts_with("nvidia") => UNSCHEDULED,
             ("accelerators" | "gpu", name) if is_nvidia_gpu(name) => UNSCHEDULED,
+            ("instance_type", name) if is_instance(name) => UNSCHEDULED,
             (name, _) if name.starts_with(RESOURCE) => UNSCHEDULED,
             _ => continue,
         };

@@ -154,6 +154,22 @@ const VARIABLES: &[Variable] = &[
         "HIPCXX",
     ),
     unread(
+        "CUDAARCHS",
+        OWN,
+        Severity::Warning,
+        "CUDAARCHS has compute capabilities of NVIDIA GPUs; HIP sources are not compiled for them.",
+        "For HIP: CMAKE_HIP_ARCHITECTURES",
+        "HIPCXX",
+    ),
+    unread(
+        "TCNN_CUDA_ARCHITECTURES",
+        OWN,
+        Severity::Warning,
+        "tiny-cuda-nn, which reads TCNN_CUDA_ARCHITECTURES, exists for NVIDIA GPUs only.",
+        "Write the network in PyTorch and compile it",
+        "HIPCXX",
+    ),
+    unread(
         "CUDA_MODULE_LOADING",
         OWN,
         Severity::Info,

@@ -4,11 +4,12 @@
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
 use crate::rules::helpers::calls::{has_text, keyword, values};
-use crate::rules::helpers::table_rules::{ApiPattern, may_import};
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule, may_import};
 use crate::rules::vendor::cuda_only_library::{MISSING, RULE, check_table};
 use crate::rules::vendor::flash_attn;
 use crate::semantic::{is_import_guarded, string};
 use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::Severity;
 
 pub(super) static CHECK: PythonRule = PythonRule {
     rule: &RULE,
@@ -17,6 +18,7 @@ pub(super) static CHECK: PythonRule = PythonRule {
         Kind::ImportFromStatement,
         Kind::Call,
         Kind::Attribute,
+        Kind::KeywordArgument,
     ],
     check,
 };
@@ -90,6 +92,23 @@ const NAMES: &[(&str, &str)] = &[
     ),
 ];
 
+const CATBOOST: &str = "Train on the CPU, or with XGBoost or LightGBM built for ROCm";
+
+const fn catboost(function: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Keyword(function, "task_type", &["GPU"]),
+        Severity::Error,
+        "CatBoost's training on GPUs is CUDA code.",
+        CATBOOST,
+    )
+}
+
+const ARGUMENTS: &[ApiRule] = &[
+    catboost("catboost.CatBoost"),
+    catboost("catboost.CatBoostClassifier"),
+    catboost("catboost.CatBoostRegressor"),
+];
+
 /// The end of the name of a kernel for one architecture.
 const ARCHES: &[&str] = &[
     "_sm75", "_sm80", "_sm86", "_sm89", "_sm90", "_sm90a", "_sm100", "_sm100a", "_sm103", "_sm120",
@@ -99,7 +118,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     if cx.tree().kind(node) == Kind::Attribute {
         // A library that is called often is one finding.
         let is_repeated = || cx.has_reported(&RULE, &|text, _| text == cx.tree().text(node));
-        if !has_text(cx, "getCudaEnabledDeviceCount") && !is_repeated() {
+        let is_counted = has_text(cx, "getCudaEnabledDeviceCount");
+        if (!is_counted || chooses_device(cx, node)) && !is_repeated() {
             check_table(cx, node, NAMES, ApiPattern::Name, MISSING);
         }
         return;
@@ -115,10 +135,23 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         }
     }
     match cx.tree().kind(node) {
+        Kind::KeywordArgument => table_rules::check(cx, &RULE, ARGUMENTS, node),
         Kind::ImportFromStatement => check_names(cx, node),
         Kind::Call => check_attention(cx, node),
         _ => {}
     }
+}
+
+/// `"cuda" if cv2.cuda.getCudaEnabledDeviceCount() > 0 else "cpu"`
+fn chooses_device(cx: &PythonChecker<'_>, count: Node) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(count).take(5).any(|around| {
+        tree.kind(around) == Kind::ConditionalExpression
+            && tree
+                .parts(around)
+                .next()
+                .is_some_and(|yes| tree.text(yes).contains("cuda"))
+    })
 }
 
 /// `from_pretrained(name, attn_implementation="flash_attention_3")`, `get_kernel("kernels-community/flash-attn3")`
@@ -129,6 +162,11 @@ fn check_attention(cx: &PythonChecker<'_>, call: Node) {
     };
     let Some(value) = keyword(cx, call, "attn_implementation")
         .or_else(|| values(cx, call).first().copied().filter(|_| is_hub()))
+        // `"flash_attention_3" if use_flash else "sdpa"`
+        .map(|value| match cx.tree().kind(value) {
+            Kind::ConditionalExpression => cx.tree().parts(value).next().unwrap_or(value),
+            _ => value,
+        })
         .filter(|value| {
             string(&cx.semantics, *value).is_some_and(|name| {
                 ["flash_attention_3", "flash-attention-3", "flash-attn3"]

@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::{contains_any, function_around, values};
+use crate::rules::helpers::calls::{contains_any, function_around, name_of, values};
 use crate::rules::helpers::commands::{LENIENT_RUNNERS, command, runner};
 use crate::rules::vendor::cuda_tool::{RULE, TOOLS};
 use crate::semantic::{is_import_guarded, string};
@@ -87,9 +87,23 @@ fn check_search(cx: &PythonChecker<'_>, call: Node) {
             .filter(|_| text.starts_with("not ") || text.ends_with(" is None"))
             .and_then(|statement| tree.child(statement, Field::Consequence));
         body.and_then(|body| tree.parts(body).last())
-            .is_some_and(|last| tree.kind(last) == Kind::RaiseStatement)
+            .is_some_and(|last| match tree.kind(last) {
+                Kind::RaiseStatement => true,
+                Kind::ReturnStatement => is_failure(cx, call, tree.text(last)),
+                _ => false,
+            })
     });
     if raises && !cx.mentions_hip() {
         report(cx, Severity::Error, call, tool, instead);
+    }
+}
+
+/// `return 0` of `gpu_count()`, `return 1` of `main()`
+fn is_failure(cx: &PythonChecker<'_>, call: Node, result: &str) -> bool {
+    let name = function_around(cx, call).map_or("", |function| name_of(cx, function));
+    match result {
+        "return 1" => name == "main",
+        "return False" | "return 0" => name.contains("gpu") && !name.contains("nvidia"),
+        _ => false,
     }
 }
