@@ -2,7 +2,7 @@
 
 use super::lane_mask::NARROW;
 use super::warp_size::counts_to_32;
-use crate::{CudaChecker, Kind, Source, Tokens};
+use crate::{CudaChecker, Source, Tokens};
 use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
 
 declare_rule! {
@@ -40,9 +40,9 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the variable becomes 64 bits wide, its uses in `__popc`, `__ffs`, `__clz` and `__brev` are replaced
-    /// by the 64-bit functions, and beside it `1 << lane` becomes `1ull << lane` and `0xffffffff` becomes `~0ull`.
-    /// Display-only in a source that counts 32 lanes (`threadIdx.x & 31`), and if the variable is passed on.
+    /// Unsafe: the variable becomes 64 bits wide, and its uses in `__popc`, `__ffs`, `__clz` and `__brev` are replaced
+    /// by the 64-bit functions. Display-only if it has other uses, such as `~(1 << lane)`, and in a source that counts
+    /// 32 lanes (`threadIdx.x & 31`): these have to change with it.
     ///
     /// ## References
     ///
@@ -117,14 +117,14 @@ fn report(
         RawFix::unsafe_edits("Use 64 bits", edits)
     } else {
         RawFix::display_only(
-            "Use 64 bits, also for the lane numbers, shifts (`1ull << lane`) and masks (`~0ull`) beside it",
+            "Use 64 bits, also in shifts (`1ull << lane`), masks (`~0ull`) and lane numbers beside it",
         )
     };
     cx.report(&RULE, tokens, message, fix);
 }
 
-/// `unsigned name = __ballot(…)`: the type, and in the same block the functions that count the bits of `name`, the
-/// shifts of 1 and the full masks beside it. `auto` already has 64 bits, but the functions that count do not.
+/// `unsigned name = __ballot(…)`: the type, and the functions that count the bits of `name` in the same block. `auto`
+/// already has 64 bits, but the functions that count do not.
 fn declared(cx: &CudaChecker<'_>, function: &str, at: u32) {
     let source = cx.source;
     let Some(name) = at.checked_sub(2) else {
@@ -147,57 +147,28 @@ fn declared(cx: &CudaChecker<'_>, function: &str, at: u32) {
         return;
     }
     let mut is_whole = true;
-    let mut done = at;
     let scope = source.enclosing_braces(name);
     for use_ in source.places(source.token_text(name)) {
         if *use_ <= at || !scope.as_ref().is_some_and(|scope| scope.contains(use_)) {
             continue;
         }
-        let called = use_
+        let counter = use_
             .checked_sub(2)
             .filter(|_| source.before(*use_, 1) == "(");
-        if let Some((counter, wide)) = called.and_then(|at| Some((at, wide(source, at)?))) {
+        if let Some((counter, wide)) = counter.and_then(|at| Some((at, wide(source, at)?))) {
             edits.push((source.span(counter..counter + 1), wide.to_owned()));
-            if wide == "__clzll" && source.reads(counter.saturating_sub(2), &["31", "-"]) {
-                edits.push((source.span(counter - 2..counter - 1), "63".to_owned()));
-            }
             place.get_or_insert(counter..use_ + 1);
+            // `31 - __clz(name)`
+            is_whole &= source.before(counter, 2) != "31";
         } else {
-            is_whole &= called.is_none_or(|at| {
-                let word = source.token_text(at);
-                source.kind(at) != Kind::Word
-                    || word.ends_with("_sync")
-                    || matches!(word, "if" | "while" | "return")
-            }) && source.before(*use_, 1) != ",";
+            // `name & (1 << lane)`, `name == 0xffffffff`, `f(name)`
+            is_whole = false;
         }
-        // The rest of the statement.
-        let ends = |at: u32| matches!(source.token_text(at), ";" | "{" | "}" | "");
-        let mut token = (use_.saturating_sub(MAX)..*use_)
-            .rev()
-            .take_while(|at| !ends(*at))
-            .last()
-            .unwrap_or(*use_)
-            .max(done + 1);
-        is_whole &=
-            token > *use_ || !NARROW.contains(&source.token_text(token)) || called.is_some();
-        while token < use_ + MAX && !ends(token) {
-            let text = source.token_text(token);
-            if matches!(text, "1" | "1u" | "1U") && source.reads(token + 1, &["<", "<"]) {
-                edits.push((source.span(token..token + 1), "1ull".to_owned()));
-            } else if is_full(text) {
-                edits.push((source.span(token..token + 1), "~0ull".to_owned()));
-            }
-            token += 1;
-        }
-        done = done.max(token);
     }
     if let Some(place) = place {
         report(cx, function, place, edits, is_whole);
     }
 }
-
-/// An upper limit for the tokens of a statement before and after a mask.
-const MAX: u32 = 60;
 
 fn is_full(number: &str) -> bool {
     number

@@ -127,25 +127,21 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     );
 }
 
-/// `, and call hipDeviceSetLimit for cudaDeviceSetLimit`: the functions that the source calls.
+/// The first function that the source calls, as an example.
 fn other_names(cx: &PythonChecker<'_>) -> String {
     let tree = cx.tree();
-    let mut names: Vec<&str> = tree
+    let mut names = tree
         .nodes()
         .filter(|node| tree.kind(*node) == Kind::Attribute)
-        .filter_map(|node| tree.child(node, Field::Attribute))
-        .map(|name| tree.text(name))
-        .filter_map(|name| name.strip_prefix("cuda"))
-        .filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
-        .collect();
-    names.dedup();
-    names.truncate(3);
-    let separators = [", and call ", ", "];
-    let calls = names
-        .iter()
-        .enumerate()
-        .map(|(at, name)| format!("{}hip{name} for cuda{name}", separators[at.min(1)]));
-    calls.collect()
+        .filter_map(|node| {
+            tree.text(tree.child(node, Field::Attribute)?)
+                .strip_prefix("cuda")
+        })
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()));
+    let name = names.next();
+    name.map_or_else(String::new, |name| {
+        format!("; its functions have other names: hip{name} for cuda{name}")
+    })
 }
 
 /// `find_loaded_library("libcudart")`: a function of this source that searches the libraries of its process.
