@@ -1,4 +1,4 @@
-"""The program is started with several environments; a stand-in for PyTorch records what it reads at its import."""
+"""The program is started with several environments; a stand-in for PyTorch records the environment at its import."""
 
 import importlib.abc
 import importlib.machinery
@@ -27,7 +27,7 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def started(answer, environment):
-    """What PyTorch read, and the environment after `prepare()`, of a program started with `environment`."""
+    """The environment at the import of PyTorch, and that after `prepare()`, of a program started with `environment`."""
     kept, torch = dict(os.environ), sys.modules.pop("torch", None)
     stand_in = StandIn()
     sys.meta_path.insert(0, stand_in)
@@ -48,10 +48,10 @@ def started(answer, environment):
 
 
 def case_read(answer, random):
-    """Without a setting, PyTorch reads yours"""
+    """Without a setting, yours is there when PyTorch is imported"""
     read, _ = started(answer, {"PATH": "/usr/bin"})
     got = read.get("PYTORCH_ALLOC_CONF")
-    expect(got == SETTING, f"PyTorch read {got!r} at its import, expected {SETTING!r}")
+    expect(got == SETTING, f"it is {got!r} when PyTorch is imported, expected {SETTING!r}")
 
 
 def case_user(answer, random):
@@ -59,9 +59,9 @@ def case_user(answer, random):
     value = f"max_split_size_mb:{random.choice([128, 256, 512])}"
     read, then = started(answer, {"PYTORCH_ALLOC_CONF": value})
     got = read.get("PYTORCH_ALLOC_CONF")
-    expect(got == value, f"the user set {value!r}, PyTorch read {got!r}")
+    expect(got == value, f"the user set {value!r}, and it is {got!r} when PyTorch is imported")
     got = then.get("PYTORCH_ALLOC_CONF")
-    expect(got == value, f"PyTorch has read {value!r}, and os.environ now shows {got!r}")
+    expect(got == value, f"the user set {value!r}, and os.environ shows {got!r} after prepare()")
 
 
 def case_older_name(answer, random):
@@ -69,7 +69,7 @@ def case_older_name(answer, random):
     value = f"max_split_size_mb:{random.choice([128, 256, 512])}"
     for name in NAMES[1:]:
         read, then = started(answer, {name: value})
-        expect(read.get(name) == value, f"{name} was {value!r}, PyTorch read {read.get(name)!r}")
+        expect(read.get(name) == value, f"{name} was {value!r}, and is {read.get(name)!r} when PyTorch is imported")
         for other in set(NAMES) - {name}:
             got = then.get(other)
             expect(got is None, f"the user set {name}, and the program added {other}={got}")

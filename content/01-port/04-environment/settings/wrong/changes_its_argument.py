@@ -8,7 +8,7 @@ NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CON
 SETTING = "expandable_segments:True"
 
 # hole: before
-# PyTorch reads the variable during its import. An older name that is set counts as a setting.
+# PyTorch may read the variable from its import on. An older name that is set counts as a setting.
 if not any(name in os.environ for name in NAMES):
     os.environ["PYTORCH_ALLOC_CONF"] = SETTING
 # end: before
@@ -20,7 +20,7 @@ def prepare() -> None:
     """Called once, before the first batch."""
     torch.manual_seed(0)
     # hole: after
-    # Nothing to set here: it would have no effect, and would hide what PyTorch has read.
+    # Nothing to set here: the allocator may have started, and would not read it.
     # end: after
 
 

@@ -18,7 +18,7 @@ def prepare() -> None:
     """Called once, before the first batch."""
     torch.manual_seed(0)
     # hole: after
-    # Nothing to set here: it would have no effect, and would hide what PyTorch has read.
+    # Nothing to set here: the allocator may have started, and would not read it.
     # end: after
 
 

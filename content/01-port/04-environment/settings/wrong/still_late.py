@@ -1,5 +1,5 @@
 # fails: case_read
-# message: The value is set after PyTorch has read the variable.
+# message: The value is set after the import of PyTorch, which may have read the variable.
 """A training program. Its file is started with different environments."""
 
 import os
