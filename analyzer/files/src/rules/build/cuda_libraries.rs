@@ -133,7 +133,7 @@ fn report<'a>(
     let mut names = Vec::new();
     let mut counterparts = Vec::new();
     for word in words {
-        let Some((name, option, target)) = word.as_str().strip_prefix(prefix).and_then(|name| {
+        let Some((_, option, target)) = word.as_str().strip_prefix(prefix).and_then(|name| {
             // `${CUDA_CUFFT_LIBRARIES}` of FindCUDA
             let name = name.split("_LIBRAR").next().unwrap_or_default();
             LIBRARIES
@@ -143,7 +143,7 @@ fn report<'a>(
             continue;
         };
         at = at.or(Some(word.range()));
-        names.push(format!("{prefix}{name}"));
+        names.push(word.as_str());
         let counterpart = if prefix == "-l" { option } else { target };
         if !counterparts.contains(counterpart) {
             counterparts.push(counterpart);
