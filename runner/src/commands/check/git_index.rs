@@ -1,4 +1,5 @@
-//! Reads the files that git tracks from a repository's index, because `.gitignore` does not apply to them.
+//! Reads the files that git tracks from a repository's index, because `.gitignore` does not apply to them. Git itself is not
+//! run, because the configuration of a repository can name programs that it starts.
 //!
 //! The index has a header and the entries in the order of their names, in one of the versions 2 to 4; see git's documentation of
 //! the format. The extensions after the entries are not read.
