@@ -81,7 +81,9 @@ fn cuda_kernel_that_assumes_32_lanes_fails_with_its_lanes_and_passes_when_it_is_
         assert!(lanes.ends_with("00000000"), "only lanes 32 to 63: {lanes}");
     }
 
-    let fixed = source.replace("(mask &", "((mask >> (threadIdx.x & 32)) &");
+    let fixed = source
+        .replace("unsigned mask", "unsigned long long mask")
+        .replace("(mask &", "((mask >> (threadIdx.x & 32)) &");
     let (status, report) = emulate(&server, &request(&fixed, true));
     assert_eq!(
         (status, &report["failed"]),

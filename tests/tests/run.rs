@@ -96,8 +96,10 @@ fn kernel_that_assumes_32_lanes_fails_with_the_lanes_that_differ() {
     );
     assert!(output.contains("rank.cu:"), "a source line: {output}");
 
-    // With the half of the mask that belongs to the 32 lanes, the kernel is right.
-    let fixed = source.replace("(mask &", "((mask >> (threadIdx.x & 32)) &");
+    // With 64 bits, and the half of them that belongs to the 32 lanes, the kernel is right.
+    let fixed = source
+        .replace("unsigned mask", "unsigned long long mask")
+        .replace("(mask &", "((mask >> (threadIdx.x & 32)) &");
     assert_ne!(fixed, source);
     let files = [("rank.cu", fixed.as_str()), files[1], files[2]];
     let (code, output, errors) = run(&files, &arguments);

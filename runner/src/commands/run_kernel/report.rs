@@ -150,8 +150,10 @@ impl Outcome<'_> {
         if self.code.fixes > 0 {
             let _ = writeln!(
                 out,
-                "{}: {} fixes made it HIP.",
-                self.code.file, self.code.fixes
+                "{}: {} {} made it HIP.",
+                self.code.file,
+                self.code.fixes,
+                if self.code.fixes == 1 { "fix" } else { "fixes" }
             );
         }
         let _ = writeln!(
