@@ -31,6 +31,7 @@ INTERNAL = {
     "compile.record_launches",
     "emulate.compare",
     "exercise.worker",
+    "harness.cpp_headers",
     "harness.worker",
     "harness.host_probe",
     "harness",

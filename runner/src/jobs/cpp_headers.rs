@@ -36,8 +36,9 @@ const FOLDER: &str = "cpp-headers";
 /// The file that says which of the others are valid; written last.
 const FACTS: &str = "host.json";
 
-/// Time for which the processor's loop has to wait for a job before headers are precompiled.
-pub(super) const IDLE: Duration = Duration::from_secs(10);
+/// Time for which the processor's loop has to wait for a job before headers are precompiled. A server that runs for a moment
+/// needs none.
+pub(super) const IDLE: Duration = Duration::from_secs(60);
 
 const TIMEOUT: Duration = Duration::from_secs(180);
 
