@@ -33,6 +33,8 @@ pub mod selection;
 pub mod sort;
 #[doc(hidden)]
 pub mod suppression;
+#[doc(hidden)]
+pub mod words;
 
 pub use diff::{diff, unified_diff};
 pub use fix::{Applied, FixedSource, apply_fixes, fix_until_stable};

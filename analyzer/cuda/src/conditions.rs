@@ -4,6 +4,7 @@
 
 use super::lexer::{Directive, Kind};
 use super::token_stream::TokenStream;
+use hipward_analyzer_core::words::listed;
 
 /// The vendors for which a part of the source is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -498,7 +499,7 @@ fn names_nvidias_part(name: &str) -> bool {
             .is_some_and(|number| number.len() > 1 && number.as_bytes()[0].is_ascii_digit())
     };
     name.split('_')
-        .any(|part| is_number(part) || NVIDIAS.split(' ').any(|known| known == part))
+        .any(|part| is_number(part) || listed(NVIDIAS, part))
         && !name.contains("DISABLE")
         && !name.contains("NO_")
 }

@@ -1,5 +1,7 @@
 //! CUDA's headers and the HIP equivalents.
 
+use hipward_analyzer_core::words::listed;
+
 /// The replacement for a CUDA header; the empty string if HIP needs none.
 pub fn hip_header(cuda: &str) -> Option<&'static str> {
     let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.');
@@ -8,7 +10,7 @@ pub fn hip_header(cuda: &str) -> Option<&'static str> {
     }
     // The generators that `curand_kernel.h` includes.
     let part = cuda.strip_prefix("curand_").unwrap_or_default();
-    if CURAND_PARTS.split(' ').any(|known| known == part) {
+    if listed(CURAND_PARTS, part) {
         return Some("hiprand/hiprand_kernel.h");
     }
     NOT_HIPIFIED

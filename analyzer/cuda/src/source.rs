@@ -12,6 +12,9 @@ pub struct Source<'a> {
     changes: Vec<Change>,
 }
 
+/// An upper limit for the tokens of a launch; keeps the time for a text of `<<<` linear.
+const MAX_LAUNCH: u32 = 400;
+
 impl<'a> Deref for Source<'a> {
     type Target = TokenStream<'a>;
 
@@ -168,22 +171,26 @@ impl<'a> Source<'a> {
             .filter_map(|at| self.launch(at))
     }
 
-    /// The launch whose `<<<` is at `open`.
-    fn launch(&self, open: u32) -> Option<Launch> {
-        /// An upper limit for a launch configuration; keeps the time for a text of `<<<` linear.
-        const MAX: u32 = 400;
-        let mut close = open + 1;
-        while !self.reads(close, &[">", ">", ">"]) {
+    /// Where `closing` is, after the launch configuration that begins at `start`; its `<<<` is at `open`.
+    pub(crate) fn configuration_end(&self, open: u32, start: u32, closing: &[&str]) -> Option<u32> {
+        let mut close = start;
+        while !self.reads(close, closing) {
             match self.token_text(close) {
                 "(" | "[" | "{" => close = self.partner(close)?,
                 "" | ";" | "}" | "<<<" => return None,
                 _ => {}
             }
             close += 1;
-            if close > open + MAX {
+            if close > open + MAX_LAUNCH {
                 return None;
             }
         }
+        Some(close)
+    }
+
+    /// The launch whose `<<<` is at `open`.
+    fn launch(&self, open: u32) -> Option<Launch> {
+        let close = self.configuration_end(open, open + 1, &[">", ">", ">"])?;
         let call = close + 3;
         if self.token_text(call) != "(" {
             return None;
@@ -208,7 +215,7 @@ impl<'a> Source<'a> {
                 "#" => return None,
                 _ => name = self.kernel_part(scope)?,
             }
-            if open - name > MAX {
+            if open - name > MAX_LAUNCH {
                 return None;
             }
         }

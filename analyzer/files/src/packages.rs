@@ -3,6 +3,7 @@
 use super::facts::{Command, Facts, Include, Installer};
 use super::requirements;
 use super::text::Text;
+use hipward_analyzer_core::words::listed;
 
 /// Options whose value is a package index or folder.
 const INDEX_OPTIONS: &str =
@@ -36,7 +37,7 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
             Some((option, value)) if text.starts_with('-') => (option.as_str(), Some(value)),
             _ => (text, None),
         };
-        if INDEX_OPTIONS.split(' ').any(|known| known == option) && installer == Installer::Pip {
+        if listed(INDEX_OPTIONS, option) && installer == Installer::Pip {
             let index = inline
                 .map(Text::unquoted)
                 .or_else(|| arguments.next().copied());
@@ -46,8 +47,7 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
             include(path, command, facts);
         } else if installer == Installer::Pip && requirements::is_attached(text) {
             include(Some(argument.from(2)), command, facts);
-        } else if installer == Installer::Conda && option == "-c"
-            || VALUED_OPTIONS.split(' ').any(|valued| valued == option)
+        } else if installer == Installer::Conda && option == "-c" || listed(VALUED_OPTIONS, option)
         {
             if inline.is_none() {
                 arguments.next();

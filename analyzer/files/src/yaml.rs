@@ -5,6 +5,7 @@
 use super::facts::{Command, Entry, Facts, Image, names_a_vendor};
 use super::text::Text;
 use super::{requirements, shell};
+use hipward_analyzer_core::words::listed;
 
 /// Keys whose value is shell.
 const SCRIPTS: &str = "run script before_script after_script command commands setup install before_install cmd \
@@ -160,11 +161,11 @@ fn keep<'a>(index: usize, block: Option<Text<'a>>, facts: &mut Facts<'a>) {
     let name = key.as_str();
     let above = parent.map_or("", |parent| facts.entries[parent].key.as_str());
     let plain = value.unquoted();
-    let is_script = |key: &str| SCRIPTS.split(' ').any(|known| known == key);
+    let is_script = |key: &str| listed(SCRIPTS, key);
     if is_script(name) || key.is_empty() && is_script(above) {
         let guarded = is_guarded(index, facts);
         script(block.unwrap_or(plain), guarded, facts);
-    } else if ENVIRONMENTS.split(' ').any(|known| known == above) {
+    } else if listed(ENVIRONMENTS, above) {
         if key.is_empty() {
             shell::settings(&[plain], false, facts);
         } else if matches!(name, "name" | "value") {

@@ -1,5 +1,6 @@
 //! IPython syntax: `%magics`, `!commands`, `obj?`. It is replaced by Python of the same length.
 
+use hipward_analyzer_core::words::listed;
 use std::ops::Range;
 
 /// A line of a cell, including its line break; or all of a cell in another language.
@@ -45,7 +46,7 @@ pub(super) fn lines(cell: &str) -> Vec<Line<'_>> {
             .split(|c: char| c.is_whitespace())
             .next()
             .unwrap_or_default();
-        if !PYTHON_CELLS.split(' ').any(|known| known == name) {
+        if !listed(PYTHON_CELLS, name) {
             let is_shell = matches!(name, "bash" | "sh" | "shell" | "!" | "sx" | "system");
             return vec![Line::Foreign {
                 text: cell,

@@ -49,7 +49,7 @@ pub fn parse<'a>(source: &'a str, last: &mut LastParse) -> Option<Tree<'a>> {
     #[cfg(not(target_family = "wasm"))]
     if let Some(nodes) = super::valid::parse(&text) {
         last.0 = None;
-        return Some(Tree::of_valid(source, nodes, hidden_comments));
+        return Some(Tree::of_nodes(source, nodes, hidden_comments));
     }
     parse_with_grammar(source, text, hidden_comments, last)
 }
@@ -155,6 +155,7 @@ fn advance(from: Point, text: &[u8]) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::syntax::random_below;
 
     const START: &str = "import os
 
@@ -196,13 +197,7 @@ def second(c):
         let mut last = LastParse::default();
         let mut text = START.repeat(3);
         let mut copied = 0;
-        let mut dice = 7_u64;
-        let mut below = |limit: usize| {
-            dice ^= dice << 13;
-            dice ^= dice >> 7;
-            dice ^= dice << 17;
-            (dice % limit.max(1) as u64) as usize
-        };
+        let mut below = random_below(7);
         for round in 0..4_000 {
             let at = below(text.len());
             let line = text[..at].rfind('\n').map_or(0, |end| end + 1);

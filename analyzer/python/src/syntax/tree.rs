@@ -119,9 +119,8 @@ fn begins_with_keyword(kind: Kind) -> bool {
 }
 
 impl<'a> Tree<'a> {
-    /// The tree of a source without errors.
-    #[cfg(not(target_family = "wasm"))]
-    pub(super) fn of_valid(
+    /// A tree with these nodes, without errors so far.
+    pub(super) fn of_nodes(
         source: &'a str,
         nodes: Vec<Entry>,
         hidden_comments: Vec<Range<usize>>,
@@ -147,17 +146,8 @@ impl<'a> Tree<'a> {
         before: Option<Before<'_>>,
     ) -> Tree<'a> {
         // About one stored node for six bytes of ordinary code.
-        let mut tree = Tree {
-            source,
-            nodes: Vec::with_capacity(source.len() / 6 + 16),
-            marks: Vec::new(),
-            error_nodes: Vec::new(),
-            missing: Vec::new(),
-            cut: None,
-            hidden_comments,
-            #[cfg(test)]
-            copied: 0,
-        };
+        let nodes = Vec::with_capacity(source.len() / 6 + 16);
+        let mut tree = Tree::of_nodes(source, nodes, hidden_comments);
         let broken = parsed.root_node().has_error();
         let mut cursor = parsed.walk();
         let mut open: Vec<u32> = Vec::new();

@@ -5,6 +5,7 @@ use crate::headers::is_left_by_hipify;
 use crate::{CudaChecker, Setting, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::position::newline;
+use hipward_analyzer_core::words::listed;
 use hipward_analyzer_core::{HandledBy, Severity};
 
 declare_rule! {
@@ -142,7 +143,7 @@ fn without_header(cx: &CudaChecker<'_>) {
         // C++ standard headers have no extension.
         header.contains('.')
             && cx.amd_header(header).is_none()
-            && !WITHOUT_RUNTIME.split(' ').any(|one| one == header)
+            && !listed(WITHOUT_RUNTIME, header)
             && !header.starts_with("hip")
             && !header.starts_with("roc")
             && !header.starts_with("miopen/")

@@ -95,25 +95,12 @@ fn check(cx: &CudaChecker<'_>) {
 
 /// For a `<<<` at `open`, the end of it and the start of `>>>`, if spaces are in one of them.
 fn spaced(source: &Source<'_>, open: u32) -> Option<(u32, u32)> {
-    /// An upper limit for a launch configuration; keeps the time for a text of `<` linear.
-    const MAX: u32 = 400;
     let start = match source.token_text(open) {
         "<<<" => open + 1,
         "<" if source.reads(open, &["<", "<", "<"]) => open + 3,
         _ => return None,
     };
-    let mut close = start;
-    while !source.reads(close, &[">", ">", ">", "("]) {
-        match source.token_text(close) {
-            "(" | "[" | "{" => close = source.partner(close)?,
-            "" | ";" | "}" | "<<<" => return None,
-            _ => {}
-        }
-        close += 1;
-        if close > open + MAX {
-            return None;
-        }
-    }
+    let close = source.configuration_end(open, start, &[">", ">", ">", "("])?;
     let is_joined = source.span(close..close + 3).len() == 3;
     (start == open + 3 || !is_joined).then_some((start, close))
 }

@@ -2,6 +2,7 @@
 
 use crate::CudaChecker;
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::words::listed;
 
 declare_rule! {
     /// ## What it does
@@ -80,9 +81,7 @@ fn check(cx: &CudaChecker<'_>) {
     let used = places.iter().find(|at| {
         source.token_text(**at + 1) == "::"
             && source.before(**at, 1) != "::"
-            && NAMES
-                .split(' ')
-                .any(|name| name == source.token_text(**at + 2))
+            && listed(NAMES, source.token_text(**at + 2))
             && cx.is_for_both(**at)
     });
     if let Some(at) = used.filter(|_| !is_included && !is_own) {

@@ -4,6 +4,7 @@ use crate::checker::FileChecker;
 use crate::facts::Installer;
 use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::words::listed;
 
 declare_rule! {
     /// ## What it does
@@ -67,8 +68,7 @@ const PACKAGES: &str = "pytorch-cuda pytorch-gpu cudatoolkit cudatoolkit-dev cud
 /// `cuda-nvcc`; `magma-cuda121` has the CUDA version in its name.
 fn is_cuda(name: &str) -> bool {
     let starts = ["cuda-", "magma-cuda"];
-    PACKAGES.split(' ').any(|package| package == name)
-        || starts.iter().any(|start| name.starts_with(start))
+    listed(PACKAGES, name) || starts.iter().any(|start| name.starts_with(start))
 }
 
 fn check(cx: &FileChecker<'_>) {

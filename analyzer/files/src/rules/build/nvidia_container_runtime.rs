@@ -5,6 +5,7 @@ use crate::facts::Command;
 use crate::text::Text;
 use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::words::listed;
 
 declare_rule! {
     /// ## What it does
@@ -86,7 +87,7 @@ fn is_nvidia_gpu(name: &str) -> bool {
         .split([':', '_', '-', '.', '!'])
         .next()
         .unwrap_or_default();
-    GPUS.split(' ').any(|gpu| gpu == model)
+    listed(GPUS, model)
 }
 
 /// SageMaker's machines with a GPU, all of which are NVIDIA's: `ml.g5.xlarge`

@@ -3,6 +3,7 @@
 use crate::checker::FileChecker;
 use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::words::listed;
 
 declare_rule! {
     /// ## What it does
@@ -82,11 +83,7 @@ fn check(cx: &FileChecker<'_>) {
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
         let words = &command.words;
-        let says = |verbs: &str| {
-            words
-                .iter()
-                .any(|word| verbs.split(' ').any(|verb| verb == word.as_str()))
-        };
+        let says = |verbs: &str| words.iter().any(|word| listed(verbs, word.as_str()));
         let installs = match command.program() {
             "apt-get" | "apt" | "yum" | "dnf" | "microdnf" | "zypper" | "aptitude" | "apk" => {
                 says("install add")

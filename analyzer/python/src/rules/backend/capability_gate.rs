@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    called, decides_a_skip, has_text, is_named_after_amd, only_returned,
+    called, decides_a_skip, has_any_text, is_named_after_amd, only_returned,
 };
 use crate::semantic::{Value, integer, string_parts};
 use crate::syntax::{Field, Kind, Node};
@@ -402,9 +402,7 @@ fn orders_arch(cx: &PythonChecker<'_>, operator: Kind, sides: [Node; 2]) -> bool
             .iter()
             .any(|side| integer(&cx.semantics, *side).is_some())
         && !cx.mentions_hip()
-        && !["backend ==", "backend !=", "backend in", "is_cuda"]
-            .iter()
-            .any(|word| has_text(cx, word))
+        && !has_any_text(cx, &["backend ==", "backend !=", "backend in", "is_cuda"])
 }
 
 /// `"sm_90" in torch.cuda.get_arch_list()`, `f"sm_{major}{minor}" == "sm_90"`

@@ -1,10 +1,11 @@
 //! HW306: testing a GPU's name for NVIDIA's products.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{contains_any, decides_a_skip, listed, only_returned};
+use crate::rules::helpers::calls::{contains_any, decides_a_skip, only_returned};
 use crate::semantic::{Value, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::words::listed;
 
 declare_rule! {
     /// ## What it does

@@ -79,11 +79,6 @@ pub(crate) fn argument(
         .or_else(|| keyword(cx, call, name))
 }
 
-/// True if `name` is one of the words of `names`. A list in one string makes the browser's modules smaller than a slice.
-pub(crate) fn listed(names: &str, name: &str) -> bool {
-    names.split(' ').any(|listed| listed == name)
-}
-
 /// The name of the keyword argument, dictionary pair, assignment or default whose value is `value`, through
 /// `a if b else c`, parentheses, lists and tuples.
 pub(crate) fn given_to<'a>(cx: &PythonChecker<'a>, value: Node) -> Option<&'a str> {
@@ -298,6 +293,11 @@ pub(crate) fn earlier(cx: &PythonChecker<'_>, node: Node) -> Vec<Node> {
         .collect();
     values.reverse();
     values
+}
+
+/// True if the source contains one of `words` anywhere; see [`has_text`].
+pub(crate) fn has_any_text(cx: &PythonChecker<'_>, words: &[&'static str]) -> bool {
+    words.iter().any(|word| has_text(cx, word))
 }
 
 /// True if the source contains `word` anywhere. A cheap filter before exact checks; the text is searched once.

@@ -2,11 +2,12 @@
 
 use super::calls::{
     called, class_of, contains_any, decorators, earlier, function_around, is_within_name, keyword,
-    listed, name_of, own_attribute, receiver, values,
+    name_of, own_attribute, receiver, values,
 };
 use crate::checker::PythonChecker;
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::words::listed;
 
 const MAX_DEPTH: u8 = 6;
 

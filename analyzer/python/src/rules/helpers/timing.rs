@@ -1,9 +1,10 @@
 //! Timed regions, and the GPU work in them: shared by the rules on measurements.
 
-use super::calls::{called, contains_any, function_around, listed, name_of, receiver};
+use super::calls::{called, contains_any, function_around, name_of, receiver};
 use crate::checker::PythonChecker;
 use crate::semantic::{Value, string_parts};
 use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::words::listed;
 
 pub(crate) const CLOCKS: &[&str] = &[
     "time.time",

@@ -2,10 +2,11 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    arguments, called, contains_any, function_around, listed, mentions, receiver, sides, values,
+    arguments, called, contains_any, function_around, mentions, receiver, sides, values,
 };
 use crate::rules::helpers::timing::{CLOCKS, clock_readings};
 use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::words::listed;
 
 declare_rule! {
     /// ## What it does

@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::has_text;
+use crate::rules::helpers::calls::has_any_text;
 use crate::rules::vendor::cuda_shared_library::{LIBRARIES, LOADERS, RULE};
 use crate::semantic::literal_text;
 use crate::syntax::{Kind, Node};
@@ -37,11 +37,10 @@ fn check(cx: &PythonChecker<'_>, string: Node) {
     let is_seen = tree
         .ancestors(string)
         .any(|around| cx.callee(around).is_some_and(|name| name.is_any(LOADERS)));
-    let has_any = |words: &[&'static str]| words.iter().any(|word| has_text(cx, word));
     if !is_given
         || is_seen
-        || !has_any(&["CDLL", "LoadLibrary", "dlopen"])
-        || has_any(ROCM)
+        || !has_any_text(cx, &["CDLL", "LoadLibrary", "dlopen"])
+        || has_any_text(cx, ROCM)
         || cx.mentions_hip()
         || cx.has_reported(&RULE, &|text, _| text.contains(name))
     {

@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::{called, has_text, values};
+use crate::rules::helpers::calls::{called, has_any_text, has_text, values};
 use crate::rules::triton::cuda_libdevice;
 use crate::rules::vendor::tensorrt;
 use crate::semantic::string;
@@ -59,9 +59,7 @@ fn check_target(cx: &PythonChecker<'_>, node: Node) {
     };
     if is_cuda
         && has_text(cx, "triton")
-        && !["amdgcn", "hsaco", "is_hip", "\"hip\""]
-            .iter()
-            .any(|word| has_text(cx, word))
+        && !has_any_text(cx, &["amdgcn", "hsaco", "is_hip", "\"hip\""])
         && !cx.mentions_hip()
     {
         cx.report(

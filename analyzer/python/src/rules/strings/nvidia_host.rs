@@ -4,7 +4,7 @@ use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
 use crate::rules::backend::version_cuda_gate;
 use crate::rules::helpers::calls::{
-    called, contains_any, decides_a_skip, function_around, has_text, name_of,
+    called, contains_any, decides_a_skip, function_around, has_any_text, name_of,
 };
 use crate::rules::vendor::nvidia_smi;
 use crate::semantic::literal_text;
@@ -24,11 +24,8 @@ pub(super) static VERSIONS: PythonRule = PythonRule {
 };
 
 /// True if the source also handles AMD GPUs.
-fn knows_amd(cx: &PythonChecker<'_>) -> bool {
-    cx.mentions_hip()
-        || ["/dev/kfd", "rocm", "amdgpu"]
-            .iter()
-            .any(|word| has_text(cx, word))
+fn handles_amd(cx: &PythonChecker<'_>) -> bool {
+    cx.mentions_hip() || has_any_text(cx, &["/dev/kfd", "rocm", "amdgpu"])
 }
 
 /// `os.path.exists("/dev/nvidia0")`
@@ -37,7 +34,7 @@ fn check_device(cx: &PythonChecker<'_>, path: Node) {
     let is_nvidias = literal_text(tree, path).is_some_and(|path| {
         path.starts_with("/dev/nvidia") || path.starts_with("/proc/driver/nvidia")
     });
-    if !is_nvidias || knows_amd(cx) {
+    if !is_nvidias || handles_amd(cx) {
         return;
     }
     let Some(call) = tree.ancestors(path).take(5).find(|around| {
@@ -85,7 +82,7 @@ fn check_version(cx: &PythonChecker<'_>, comparison: Node) {
     if !is_build
         || tree.kind(operator) != Kind::In
         || !tree.text(version).starts_with("torch.__version__")
-        || knows_amd(cx)
+        || handles_amd(cx)
     {
         return;
     }

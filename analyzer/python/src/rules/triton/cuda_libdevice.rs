@@ -1,7 +1,7 @@
 //! HW710: the CUDA backend's libdevice, and functions that AMD's backend does not have.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, contains_any, has_text};
+use crate::rules::helpers::calls::{called, contains_any, has_any_text};
 use crate::semantic::is_import_guarded;
 use crate::syntax::{Field, Kind, Node};
 
@@ -135,10 +135,7 @@ const ON_AMD: &[&str] = &[
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
-    if !["libdevice", "extra.cuda", GLUON]
-        .iter()
-        .any(|word| has_text(cx, word))
-    {
+    if !has_any_text(cx, &["libdevice", "extra.cuda", GLUON]) {
         return;
     }
     match cx.tree().kind(node) {

@@ -93,18 +93,33 @@ impl Parser<'_> {
 
     /// An expression, or several in an expression list.
     pub(super) fn expressions(&mut self) -> Option<Id> {
-        let first = self.starred()?;
+        self.one_or_list(
+            Kind::ExpressionList,
+            Self::starred,
+            Token::begins_expression,
+        )
+    }
+
+    /// An item, or a list of this kind if a comma follows. `continues` is true for a token that begins another item after a
+    /// comma.
+    pub(super) fn one_or_list(
+        &mut self,
+        kind: Kind,
+        item: fn(&mut Self) -> Option<Id>,
+        continues: fn(Token) -> bool,
+    ) -> Option<Id> {
+        let first = item(self)?;
         if self.token() != Token::Comma {
             return Some(first);
         }
-        let list = self.wrap(Kind::ExpressionList, first, Field::Other);
+        let list = self.wrap(kind, first, Field::Other);
         while self.token() == Token::Comma {
             let end = self.bump().end;
             self.nodes.set_end(list, end);
-            if !self.token().begins_expression() {
+            if !continues(self.token()) {
                 break;
             }
-            let next = self.starred()?;
+            let next = item(self)?;
             self.nodes.add(list, next, Field::Other);
         }
         Some(list)

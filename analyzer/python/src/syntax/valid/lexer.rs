@@ -84,21 +84,31 @@ impl<'s> Lexer<'s> {
         });
     }
 
-    /// Skips blank lines and comments, and opens or closes blocks. False at the end of the source.
-    fn begin_line(&mut self) -> Option<bool> {
-        let first = self.extras.len();
-        let mut indents = Vec::new();
-        let mut indent = 0;
+    /// Skips spaces and line breaks, and returns the indentation after them.
+    fn blanks(&mut self, mut indent: u32) -> u32 {
         loop {
             match self.peek(0) {
                 b' ' => indent += 1,
                 b'\t' => indent += 8,
                 b'\r' if self.peek(1) == b'\n' => {}
                 b'\x0c' | b'\n' => indent = 0,
+                _ => return indent,
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Skips blank lines and comments, and opens or closes blocks. False at the end of the source.
+    fn begin_line(&mut self) -> Option<bool> {
+        let first = self.extras.len();
+        let mut indents = Vec::new();
+        let mut indent = 0;
+        loop {
+            indent = self.blanks(indent);
+            match self.peek(0) {
                 b'#' => {
                     indents.push(indent);
                     self.comment();
-                    continue;
                 }
                 b'\\' => return None,
                 _ if self.is_at_end() => {
@@ -107,7 +117,6 @@ impl<'s> Lexer<'s> {
                 }
                 _ => break,
             }
-            self.at += 1;
         }
         // The grammar's scanner counts in 16 bits.
         if indent > u32::from(u16::MAX) {
@@ -211,17 +220,7 @@ impl<'s> Lexer<'s> {
 
     /// A line break in brackets. The grammar may take a less indented line for the end of a block.
     fn break_in_brackets(&mut self) -> Option<()> {
-        let mut indent = 0;
-        loop {
-            match self.peek(0) {
-                b' ' => indent += 1,
-                b'\t' => indent += 8,
-                b'\r' if self.peek(1) == b'\n' => {}
-                b'\n' | b'\x0c' => indent = 0,
-                _ => break,
-            }
-            self.at += 1;
-        }
+        let indent = self.blanks(0);
         (indent >= *self.indents.last()?).then_some(())
     }
 

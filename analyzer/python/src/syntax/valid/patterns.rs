@@ -3,26 +3,12 @@
 use super::nodes::Id;
 use super::parser::Parser;
 use super::token::Token;
-use crate::syntax::kinds::{Field, Kind};
+use crate::syntax::kinds::Kind;
 
 impl Parser<'_> {
     /// What a `for` assigns to.
     pub(super) fn targets(&mut self) -> Option<Id> {
-        let first = self.target()?;
-        if self.token() != Token::Comma {
-            return Some(first);
-        }
-        let list = self.wrap(Kind::PatternList, first, Field::Other);
-        while self.token() == Token::Comma {
-            let end = self.bump().end;
-            self.nodes.set_end(list, end);
-            if self.token() == Token::In {
-                break;
-            }
-            let next = self.target()?;
-            self.nodes.add(list, next, Field::Other);
-        }
-        Some(list)
+        self.one_or_list(Kind::PatternList, Self::target, |token| token != Token::In)
     }
 
     fn target(&mut self) -> Option<Id> {

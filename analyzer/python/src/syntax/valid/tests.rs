@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::parse;
-use crate::syntax::is_read_alike;
+use crate::syntax::{is_read_alike, random_below};
 
 /// Sources that this parser reads. `\n` is a line break, `\r` a carriage return and `\t` a tab.
 const READ: &str = include_str!("tests/read.txt");
@@ -84,13 +84,7 @@ fn edited_parts_of_sources_have_the_tree_of_the_grammar() {
         .chain(["\n", "\n    ", "\r\n", "\\\n", " "])
         .collect();
     let texts = texts();
-    let mut dice = 11_u64;
-    let mut below = |limit: usize| {
-        dice ^= dice << 13;
-        dice ^= dice >> 7;
-        dice ^= dice << 17;
-        (dice % limit.max(1) as u64) as usize
-    };
+    let mut below = random_below(11);
     let mut read = 0;
     for _ in 0..20_000 {
         let lines: Vec<&str> = texts[below(texts.len())].split_inclusive('\n').collect();
