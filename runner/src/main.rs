@@ -19,6 +19,7 @@ mod python;
 mod rule_pages;
 mod secret_file;
 mod server;
+mod shared_files;
 mod shutdown;
 mod source_file;
 mod statistics;

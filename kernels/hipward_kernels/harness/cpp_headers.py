@@ -20,7 +20,8 @@ from typing import Any
 
 from hipward_kernels.harness import vector_isa
 
-KEPT = os.environ.get("HIPWARD_CPP_HEADERS")
+_FOLDER = os.environ.get("HIPWARD_CPP_HEADERS")
+KEPT = Path(_FOLDER) if _FOLDER else None
 """The folder of the server's files. Read before a snippet can change the variable."""
 
 FACTS = "host.json"
@@ -29,23 +30,25 @@ FACTS = "host.json"
 
 def link() -> None:
     """Lets Inductor use the kept headers and vector instructions, if there are any for this host."""
+    if KEPT is None:
+        return
     # Without names of Inductor that are not public, Inductor does as always.
     with contextlib.suppress(OSError, KeyError, ImportError, AttributeError):
-        facts = _kept()
-        if KEPT is None or facts is None:
+        facts = _facts(KEPT)
+        if facts is None:
             return
         vector_isa.skip_tests(has_passed=facts["vector_isa_works"] is True)
         own = _inductors_folder()
         own.mkdir(parents=True, exist_ok=True)
         for name in facts["headers"]:
-            (own / name).symlink_to(Path(KEPT) / name)
+            (own / name).symlink_to(KEPT / name)
 
 
 def precompile(folder: Path) -> None:
     """Precompiles the headers as a job would, into `folder`; makes none if those kept are for this host."""
     import torch  # noqa: PLC0415 - slow
 
-    if _kept() is not None:
+    if KEPT is not None and _facts(KEPT) is not None:
         return
     vector_isa.determine()
     torch.compile(lambda x: x.exp() + 1)(torch.ones(64))
@@ -61,10 +64,10 @@ def precompile(folder: Path) -> None:
     (folder / FACTS).write_text(json.dumps(facts), encoding="utf-8")
 
 
-def _kept() -> dict[str, Any] | None:
-    """The facts of the files that are kept, if they are for this host."""
+def _facts(kept: Path) -> dict[str, Any] | None:
+    """The facts of the files in `kept`, if they are for this host."""
     with contextlib.suppress(OSError, ValueError):
-        facts = json.loads((Path(KEPT or os.devnull) / FACTS).read_text(encoding="utf-8"))
+        facts = json.loads((kept / FACTS).read_text(encoding="utf-8"))
         if isinstance(facts, dict) and facts.get("host") == vector_isa.host():
             return facts
     return None

@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, copy, sink},
     net::{
         UnixStream,
         unix::{
@@ -68,6 +68,16 @@ pub(crate) struct Pipes {
     pub(crate) events: Receiver,
     /// The reports of its supervisor.
     pub(crate) reports: SupervisorReports,
+}
+
+impl Pipes {
+    /// The pipe for protocol lines. The output is discarded, because a full pipe would block the worker.
+    pub(crate) fn without_output(self) -> Receiver {
+        let (mut stdout, mut stderr) = (self.stdout, self.stderr);
+        tokio::spawn(async move { copy(&mut stdout, &mut sink()).await });
+        tokio::spawn(async move { copy(&mut stderr, &mut sink()).await });
+        self.events
+    }
 }
 
 /// A supervisor's reports.

@@ -2,12 +2,12 @@
 //! precompile them for itself. A worker does it once, with the isolation of jobs, while the processor's loop waits for a job.
 
 use super::{
-    data_folder::set_mode,
     request_workers,
     runner::{Prepared, Runner},
 };
 use crate::{
     isolation::{self, Sandboxed},
+    shared_files,
     shutdown::Shutdown,
 };
 use std::{
@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, BufReader, copy, sink},
+    io::{AsyncBufReadExt, BufReader},
     task::spawn_blocking,
     time::sleep,
 };
@@ -45,10 +45,7 @@ const TIMEOUT: Duration = Duration::from_secs(180);
 /// The folder of the headers, which workers can read. It is created empty, because a sandbox permits only folders that exist.
 pub(super) fn folder(data: &Path) -> io::Result<PathBuf> {
     let folder = data.join(FOLDER);
-    match fs::create_dir(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => set_mode(&folder, 0o755)?,
-    }
+    shared_files::create_folder(&folder)?;
     Ok(folder)
 }
 
@@ -77,12 +74,8 @@ pub(super) async fn precompile(runner: &Runner, shutdown: &mut Shutdown) -> io::
 
 /// Waits until the worker has written its files.
 async fn is_ready(process: &mut Sandboxed) -> io::Result<()> {
-    let pipes = process.take_pipes()?;
-    let (mut stdout, mut stderr) = (pipes.stdout, pipes.stderr);
-    // Discards the output, because a full pipe would block the worker.
-    tokio::spawn(async move { copy(&mut stdout, &mut sink()).await });
-    tokio::spawn(async move { copy(&mut stderr, &mut sink()).await });
-    let line = BufReader::new(pipes.events).lines().next_line().await?;
+    let events = process.take_pipes()?.without_output();
+    let line = BufReader::new(events).lines().next_line().await?;
     match line.as_deref() {
         Some("ready") => Ok(()),
         failed => Err(io::Error::other(
@@ -104,12 +97,7 @@ fn publish(made: &Path, kept: &Path) -> io::Result<()> {
     files.sort_by_key(|file| file.file_name() == FACTS);
     for file in files {
         let copy = kept.join(file.file_name());
-        let copied = fs::copy(file.path(), &copy).and_then(|_| set_mode(&copy, 0o644));
-        if let Err(error) = copied {
-            // Half a copy would occupy the disk that is full.
-            let _ = fs::remove_file(&copy);
-            return Err(error);
-        }
+        shared_files::copy(&file.path(), &copy, 0o644)?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy, sink},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::unix::pipe::Receiver,
     sync::{Semaphore, oneshot},
     time::{Instant, timeout, timeout_at},
@@ -256,14 +256,10 @@ impl Worker {
             spec, directory, ..
         } = runner.spec(slot, false, kind.module)?;
         let mut process = isolation::spawn(spec).await?;
-        let pipes = process.take_pipes()?;
-        let (mut stdout, mut stderr) = (pipes.stdout, pipes.stderr);
-        // Discards the output, because a full pipe would block the worker.
-        tokio::spawn(async move { copy(&mut stdout, &mut sink()).await });
-        tokio::spawn(async move { copy(&mut stderr, &mut sink()).await });
+        let events = process.take_pipes()?.without_output();
         let mut worker = Worker {
             process,
-            answers: BufReader::new(pipes.events),
+            answers: BufReader::new(events),
             kind,
             _directory: directory,
         };

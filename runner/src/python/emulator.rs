@@ -1,11 +1,10 @@
 //! The programs that Python starts: the emulator, which is this binary with the subcommand `emulate-launch`, and this
 //! binary itself for `hipward run`.
 
+use crate::shared_files;
 use std::{
-    env,
-    fs::{self, DirBuilder, Permissions},
-    io,
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    env, fs, io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -70,10 +69,7 @@ fn can_be_started_by_all(program: &Path) -> bool {
 
 /// A hard link to the program, or a copy if it is on another file system, that all users can start.
 fn link(program: &Path, folder: &Path) -> io::Result<PathBuf> {
-    match DirBuilder::new().mode(0o755).create(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => fs::set_permissions(folder, Permissions::from_mode(0o755))?,
-    }
+    shared_files::create_folder(folder)?;
     let link = folder.join("hipward");
     match fs::remove_file(&link) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -81,13 +77,7 @@ fn link(program: &Path, folder: &Path) -> io::Result<PathBuf> {
     }
     let mode = fs::metadata(program)?.permissions().mode();
     if mode & 0o001 == 0 || fs::hard_link(program, &link).is_err() {
-        let copied = fs::copy(program, &link)
-            .and_then(|_| fs::set_permissions(&link, Permissions::from_mode(0o755)));
-        if let Err(error) = copied {
-            // Half a copy would occupy the disk that is full.
-            let _ = fs::remove_file(&link);
-            return Err(error);
-        }
+        shared_files::copy(program, &link, 0o755)?;
     }
     Ok(link)
 }
@@ -95,6 +85,7 @@ fn link(program: &Path, folder: &Path) -> io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
 
     #[test]
     fn program_in_a_closed_folder_is_linked_where_all_can_start_it() {
