@@ -5,6 +5,7 @@ import { approvals } from "./approvals.js";
 import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyText } from "./copy.js";
+import { keepClicks } from "./early-clicks.js";
 import { readFile } from "./files.js";
 import { jobs } from "./jobs.js";
 import { mountEditor } from "./mount-editor.js";
@@ -59,14 +60,16 @@ async function hydrate() {
     showRun: async (region, source, arch) => (await import(asset("run-kernel.js"))).showRun(region, source, arch),
     unpack,
   };
+  const repeatClicks = islands.map(keepClicks);
   await firstPaint();
-  for (const island of islands) {
+  for (const [index, island] of islands.entries()) {
     const { component } = island.dataset;
     const name = modules[component.slice(0, component.lastIndexOf("_"))];
     const module = await import(asset(`${name}.js`));
     await module.default({ module_or_path: asset(`${name}_bg.wasm`) });
     module.hydrate();
     module[component](island);
+    repeatClicks[index]();
   }
 }
 

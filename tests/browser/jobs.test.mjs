@@ -73,6 +73,23 @@ test('a job that reaches its time limit shows what it measured and what was left
   }
 });
 
+test('a click on Cancel before the page is interactive cancels the job', async () => {
+  const context = await browser.newContext();
+  const slow = await context.newPage();
+  let load;
+  const clicked = new Promise((resolve) => { load = resolve; });
+  await slow.route('**/island-job*.wasm', async (route) => {
+    await clicked;
+    await route.continue();
+  });
+  const id = await submit('cancelled early', 512);
+  await slow.goto(`${server.url}/jobs/${id}/`);
+  await slow.getByRole('button', { name: 'Cancel this job' }).click();
+  load();
+  await slow.getByText('The job was cancelled.').waitFor({ timeout: 60_000 });
+  await context.close();
+});
+
 test('the list shows the jobs of this browser and of the runner, and compares what is selected', async () => {
   const other = await submit('wide', 1024);
   assert.equal(await finished(server.url, other), 'done');
