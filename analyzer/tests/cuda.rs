@@ -433,8 +433,11 @@ fn holds(name: &str, source: &str, up_to: Applicability) {
         "{name}:\n{}",
         fixed.source
     );
+    let before = counts(&before);
     for (id, count) in counts(&after) {
-        let was = counts(&before).get(&id).copied().unwrap_or_default();
+        // A launch that HW920's fix repairs may be in a kernel, which HW916 reports.
+        let repaired = before.get("HW920").filter(|_| id == "HW916");
+        let was = before.get(&id).unwrap_or(&0) + repaired.unwrap_or(&0);
         assert!(
             count <= was,
             "{name}: {id} was there {was} times, now {count}\n{}",

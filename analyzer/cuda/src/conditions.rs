@@ -334,13 +334,22 @@ impl Reader<'_, '_> {
             let greater = self.text(0) == ">"
                 || mirrored.is_some()
                 || (self.text(0) == "=" && self.text(1) == "=" && is_not_zero(2));
+            // A restriction of one old GPU: `__CUDA_ARCH__ == 750`.
+            let is_one_old = name == "__CUDA_ARCH__"
+                && self.text(0) == "="
+                && self.text(2).parse::<u32>().is_ok_and(|arch| arch < 800);
+            let is_less = self.text(0) == "<" && mirrored.is_none();
             let name = mirrored.unwrap_or(name);
             self.skip_comparison();
             // An undefined macro is 0, which is not greater than any version.
             let defined = is_defined(self.source, &name, self.arch);
             let absent = |known: Option<bool>| known.filter(|is| !is && greater);
             if is_cuda_number(&name) && self.arch == CudaArch::Newest {
-                return Verdict::new(Some(!greater), Some(greater));
+                return Verdict::new(Some(!greater), Some(greater && !is_one_old));
+            }
+            // hipify renames `CUDA_VERSION`, and no other of these macros.
+            if is_less && name == "CUDART_VERSION" && defined.amd == Some(false) {
+                return Verdict::new(Some(true), None);
             }
             return Verdict::new(absent(defined.amd), absent(defined.nvidia));
         }
@@ -576,6 +585,7 @@ mod tests {
             ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", "N."),
             ("#if CUDA_VERSION < 9000\na\n#else\nb\n#endif", ".."),
             ("#if CUDART_VERSION >= 13000\na\n#endif", "."),
+            ("#if CUDART_VERSION < 13000\na\n#else\nb\n#endif", ".N"),
             ("#if __CUDACC_VER_MAJOR__ >= 12\na\n#else\nb\n#endif", "N."),
             ("#if 12000 <= CUDA_VERSION\na\n#else\nb\n#endif", "N."),
             ("#if CUDA_VERSION == 12000\na\n#else\nb\n#endif", "N."),

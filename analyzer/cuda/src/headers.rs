@@ -22,8 +22,20 @@ pub fn hip_header(cuda: &str) -> Option<&'static str> {
 
 /// True if PyTorch's hipify does not convert an include of the header.
 pub fn is_left_by_hipify(cuda: &str) -> bool {
+    // It converts `cub::` everywhere, but not every header.
+    let part = cuda
+        .strip_prefix("cub/")
+        .and_then(|rest| rest.strip_suffix(".cuh"));
+    if let Some(part) = part {
+        return hip_header(cuda).is_some() && !listed(HIPIFIED_CUB, part);
+    }
     NOT_HIPIFIED.iter().any(|(header, _)| *header == cuda)
 }
+
+/// The headers of CUB that it converts, without `cub/` and `.cuh`.
+const HIPIFIED_CUB: &str = "cub config util_allocator util_ptx util_type block/block_load block/block_raking_layout \
+    block/block_reduce block/block_scan block/block_store device/device_radix_sort device/device_reduce \
+    device/device_run_length_encode device/device_scan device/device_select";
 
 /// Headers that the hipify of PyTorch 2.15 leaves, or turns into a path that does not exist.
 const NOT_HIPIFIED: &[(&str, &str)] = &[

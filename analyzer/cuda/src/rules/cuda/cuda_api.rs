@@ -126,6 +126,7 @@ fn check(cx: &CudaChecker<'_>) {
     let in_extension = cx.setting == Setting::PyTorchExtension;
     if in_extension {
         by_hipify(cx, &found);
+        kernels_as_pointers(cx, &found);
         found.retain(|(.., counterpart)| !counterpart.hipify_knows);
     }
     let mut mentions = if in_extension {
@@ -274,6 +275,40 @@ fn by_hipify(cx: &CudaChecker<'_>, found: &[(u32, &str, Counterpart)]) {
         message,
         RawFix::display_only("Leave the names unchanged"),
     );
+}
+
+/// `cudaFuncSetAttribute(kernel, …)`: CUDA has a template for it, HIP has not, and PyTorch's hipify changes only the name.
+fn kernels_as_pointers(cx: &CudaChecker<'_>, found: &[(u32, &str, Counterpart)]) {
+    let source = cx.source;
+    for (at, word, counterpart) in found {
+        let index = match *word {
+            "cudaFuncSetAttribute" | "cudaFuncSetCacheConfig" | "cudaFuncSetSharedMemConfig" => 0,
+            "cudaFuncGetAttributes" => 1,
+            _ => continue,
+        };
+        let Call::Rewritten(_, edits) = calls::rewrite(source, *at, word) else {
+            continue;
+        };
+        let kernel = source
+            .call(*at)
+            .and_then(|call| source.arguments(&call).into_iter().nth(index));
+        let Some(kernel) = kernel.filter(|_| !edits.is_empty()) else {
+            continue;
+        };
+        let is_pointer =
+            |place: &u32| source.before(*place, 1) == "*" && source.before(*place, 2) == "void";
+        let name = source.token_text(kernel.end - 1);
+        if source.places(name).iter().any(is_pointer) {
+            continue;
+        }
+        let hip = &counterpart.name;
+        cx.report(
+            &RULE,
+            *at..at + 1,
+            format!("`{hip}` takes a pointer, and the name of a kernel does not convert to one; hipify changes only the function's name."),
+            RawFix::safe_edits("Cast the kernel to `const void*`, as CUDA accepts too", edits),
+        );
+    }
 }
 
 /// AMD's name for a word.

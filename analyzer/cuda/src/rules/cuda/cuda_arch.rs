@@ -1,8 +1,8 @@
 //! HW912: branches that test `__CUDA_ARCH__` or CUDA's version.
 
 use crate::{
-    CUDA_NUMBERS, CudaArch, CudaChecker, Name, Setting, body, chains, evaluate, hip_header, name,
-    selects_cuda,
+    CUDA_NUMBERS, CudaArch, CudaChecker, Name, Setting, Source, Tokens, body, chains, evaluate,
+    hip_header, name, selects_cuda,
 };
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
@@ -98,7 +98,26 @@ fn check(cx: &CudaChecker<'_>) {
     } else {
         Severity::Warning
     };
-    for (line, chain) in source.directives.iter().zip(chains(source)) {
+    // Whether each open condition selects a build for finding errors.
+    let mut open: Vec<bool> = Vec::new();
+    for ((index, line), chain) in source.directives.iter().enumerate().zip(chains(source)) {
+        let in_debug = open.contains(&true);
+        let for_debug = || {
+            line.clone()
+                .any(|token| source.token_text(token).contains("DEBUG"))
+        };
+        match source.directive_name(line) {
+            "if" | "ifdef" => open.push(for_debug()),
+            "ifndef" => open.push(false),
+            "else" | "elif" => {
+                open.pop();
+                open.push(false);
+            }
+            "endif" => {
+                open.pop();
+            }
+            _ => {}
+        }
         let asks = |word: &str| {
             line.clone().any(|token| {
                 let text = source.token_text(token);
@@ -122,6 +141,10 @@ fn check(cx: &CudaChecker<'_>) {
         if chain.names_amd {
             continue;
         }
+        let next = source.directives.get(index + 1);
+        if next.is_some_and(|next| overlaps_launches(source, line.end..next.start)) {
+            continue;
+        }
         // A branch for old GPUs is correctly skipped on AMD.
         let verdict = evaluate(source, line, CudaArch::Newest);
         if verdict.amd != Some(false) || verdict.nvidia == Some(false) {
@@ -143,7 +166,7 @@ fn check(cx: &CudaChecker<'_>) {
             )];
             cx.report_as(
                 &RULE,
-                serious,
+                if in_debug { Severity::Info } else { serious },
                 HandledBy::You,
                 line.clone(),
                 "`__CUDA_ARCH__` is never defined on AMD, so this treats device code as host code.",
@@ -172,6 +195,21 @@ fn check(cx: &CudaChecker<'_>) {
             RawFix::display_only(format!("Define the AMD case: `|| defined({who})`")),
         );
     }
+}
+
+/// `cudaTriggerProgrammaticLaunchCompletion();` alone: it lets the next kernel start early, and is rightly left out on AMD.
+fn overlaps_launches(source: &Source<'_>, branch: Tokens) -> bool {
+    /// An upper limit for the tokens of one such statement.
+    const MAX: usize = 16;
+    let text = source.slice(branch.clone());
+    branch.len() <= MAX
+        && [
+            "cudaTriggerProgrammaticLaunchCompletion",
+            "cudaGridDependencySynchronize",
+            "griddepcontrol",
+        ]
+        .iter()
+        .any(|name| text.contains(name))
 }
 
 /// The first test of a macro such as `USE_CUDA` around CUDA code, in a source that never tests for AMD.

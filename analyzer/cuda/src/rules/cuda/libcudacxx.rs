@@ -1,6 +1,6 @@
 //! HW917: libcu++, CUDA's standard library for the device.
 
-use crate::CudaChecker;
+use crate::{CudaChecker, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::words::listed;
 
@@ -47,7 +47,7 @@ declare_rule! {
 }
 
 /// Names in the namespace `cuda` that no project's namespace of that name is likely to have.
-const NAMES: &str = "std ptx pipeline make_pipeline memcpy_async aligned_size_t barrier atomic_ref thread_scope_device";
+const NAMES: &str = "std ptx ceil_div round_up round_down pipeline make_pipeline memcpy_async aligned_size_t barrier atomic_ref thread_scope_device";
 
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
@@ -80,7 +80,7 @@ fn check(cx: &CudaChecker<'_>) {
     let is_own = places.iter().any(|at| source.before(*at, 1) == "namespace");
     let used = places.iter().find(|at| {
         source.token_text(**at + 1) == "::"
-            && source.before(**at, 1) != "::"
+            && (source.before(**at, 1) != "::" || is_global(source, **at - 1))
             && listed(NAMES, source.token_text(**at + 2))
             && cx.is_for_both(**at)
     });
@@ -92,4 +92,11 @@ fn check(cx: &CudaChecker<'_>) {
             RawFix::display_only("Use libhipcxx, or write it yourself"),
         );
     }
+}
+
+/// The `::` of `(::cuda::ceil_div`, and not that of `at::cuda`.
+fn is_global(source: &Source<'_>, separator: u32) -> bool {
+    let before = source.before(separator, 1);
+    before == "return"
+        || !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '>')
 }

@@ -8,7 +8,8 @@ declare_rule! {
     ///
     /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31,
     /// a reduction over shuffles that begins at 16, and beside these CUB's `WarpReduce` and `WarpScan` without a width. Other uses of 32 (tiles, packed bits, sizes) are not reported.
-    /// Neither is a source in which every shuffle has a width, or which uses cooperative-group tiles of 32.
+    /// Neither is a source in which every shuffle has a width, which uses cooperative-group tiles of 32, or which counts lanes
+    /// to 32 and exchanges data with `__shfl_xor` over at most 16 lanes only: these stay within half of a wavefront.
     ///
     /// ## Why on ROCm
     ///
@@ -76,7 +77,8 @@ fn check(cx: &CudaChecker<'_>) {
     if counts_to_32(source) {
         warps_of_cub(cx);
     }
-    let in_halves = works_on_halves(source);
+    let xors = exchanges_within_halves(source);
+    let in_halves = xors || works_on_halves(source);
     let cuts_blocks = cx.knows_amd && !exchanges(source);
     let has_lanes = !in_halves && !cuts_blocks;
     for number in 0..source.token_count() {
@@ -110,7 +112,7 @@ fn check(cx: &CudaChecker<'_>) {
             "5" if has_lanes && source.reads(number.saturating_sub(2), &[">", ">"]) => {
                 lane(cx, number);
             }
-            "16" if source.before(number, 1) == "=" => shuffles(cx, number),
+            "16" if source.before(number, 1) == "=" && !xors => shuffles(cx, number),
             _ => {}
         }
     }
@@ -171,6 +173,47 @@ fn works_on_halves(source: &Source<'_>) -> bool {
         .peekable();
     let has_shuffles = shuffles.peek().is_some();
     (tiles || has_shuffles) && shuffles.all(|has_width| has_width)
+}
+
+/// True if lanes are counted to 32, and all exchanges are `__shfl_xor` over 16 lanes or fewer, which stay within these 32.
+fn exchanges_within_halves(source: &Source<'_>) -> bool {
+    let begins_at_16 = |name: &str| {
+        let places = source.places(name).iter();
+        let mut values = places
+            .filter(|at| source.token_text(**at + 1) == "=" && source.token_text(**at + 2) != "=")
+            .map(|at| source.token_text(*at + 2))
+            .peekable();
+        values.peek().is_some() && values.all(|value| value == "16")
+    };
+    let is_short = |word: &str, at: u32| {
+        let arguments = source.call(at).map(|call| source.arguments(&call));
+        let distance = if word.ends_with("_sync") { 2 } else { 1 };
+        let distance = arguments.and_then(|arguments| arguments.into_iter().nth(distance));
+        distance.is_some_and(|distance| {
+            let text = source.slice(distance);
+            text.parse::<u32>()
+                .map_or_else(|_| begins_at_16(text), |lanes| lanes <= 16)
+        })
+    };
+    let mut has_any = false;
+    let all = source.words().all(|(word, places)| {
+        let is_xor = matches!(word, "__shfl_xor_sync" | "__shfl_xor");
+        has_any |= is_xor;
+        let combines = [
+            "__shfl",
+            "__ballot",
+            "__any",
+            "__all",
+            "__match",
+            "__reduce",
+            "__activemask",
+        ];
+        match is_xor {
+            true => places.iter().all(|at| is_short(word, *at)),
+            false => !combines.iter().any(|start| word.starts_with(start)),
+        }
+    });
+    all && has_any && counts_to_32(source)
 }
 
 /// True if a warp size or a lane number of the source assumes 32 lanes: `#define WARP_SIZE 32`, `threadIdx.x & 31`.

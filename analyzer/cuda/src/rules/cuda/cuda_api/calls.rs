@@ -131,9 +131,14 @@ fn wrap(span: std::ops::Range<usize>, before: &str, edits: &mut Vec<Replacement>
 
 /// `kernel`, `&kernel`, `kernel<float, 4>` and `ns::kernel`: CUDA accepts it as a kernel, but it is not a C pointer.
 fn is_a_name(source: &Source<'_>, argument: &Tokens) -> bool {
-    let text = source.slice(argument.clone());
-    let text = text.strip_prefix('&').unwrap_or(text);
-    argument.len() < MAX_TOKENS && !text.contains(['(', '&', '*']) && !text.contains("_cast")
+    let is_address = source.token_text(argument.start) == "&";
+    let mut tokens = argument.start + u32::from(is_address)..argument.end;
+    // By tokens, because `true /* fast */` is a template argument too.
+    let computes = |token: u32| {
+        let text = source.token_text(token);
+        matches!(text, "(" | "&" | "*") || text.ends_with("_cast")
+    };
+    argument.len() < MAX_TOKENS && !tokens.any(computes)
 }
 
 #[cfg(test)]
