@@ -38,7 +38,7 @@ impl Language {
             "lock" if matches!(&*lower, "uv.lock" | "poetry.lock" | "pdm.lock") => {
                 Language::Pyproject
             }
-            "toml" if lower.starts_with("pylock.") => Language::Pyproject,
+            "toml" if lower == "pixi.toml" || lower.starts_with("pylock.") => Language::Pyproject,
             _ if matches!(&*lower, "pipfile" | "pipfile.lock") => Language::Pyproject,
             _ if has("dockerfile") || has("containerfile") => Language::Dockerfile,
             _ if matches!(&*lower, "makefile" | "gnumakefile") => Language::Makefile,
@@ -148,6 +148,7 @@ mod tests {
             (".env", Some(Language::Shell)),
             ("python/pyproject_other.toml", Some(Language::Pyproject)),
             ("setup.cfg", Some(Language::Pyproject)),
+            ("pixi.toml", Some(Language::Pyproject)),
             ("app/Pipfile", Some(Language::Pyproject)),
             ("Pipfile.lock", Some(Language::Pyproject)),
             ("environment.yml", Some(Language::Yaml)),

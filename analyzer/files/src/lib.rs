@@ -23,6 +23,7 @@ mod makefile;
 mod notebook;
 mod packages;
 mod pipfile_lock;
+mod pixi;
 mod requirements;
 #[doc(hidden)]
 pub mod rules;

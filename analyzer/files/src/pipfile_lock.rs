@@ -2,8 +2,9 @@
 
 use super::facts::{Facts, Installer, Requirement};
 use super::json::Reader;
+use super::requirements::is_for_another_platform;
 use super::text::Text;
-use super::toml::{is_for_another_platform, is_torch_index};
+use super::toml::is_torch_index;
 
 /// Parses a `Pipfile.lock` into `facts`. An incomplete file is read as far as it is valid.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {

@@ -176,16 +176,27 @@ fn address(whole: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
     })
 }
 
-/// A marker that depends on the machine, not on the Python version.
+/// A marker that depends on an extra or a kernel, or is false on a host with AMD GPUs.
 fn is_telling_marker(marker: &str) -> bool {
-    [
-        "platform_machine",
-        "extra",
-        "platform_release",
-        "platform_version",
-    ]
-    .iter()
-    .any(|key| marker.contains(key))
+    let keys = ["extra", "platform_release", "platform_version"];
+    keys.iter().any(|key| marker.contains(key)) || is_for_another_platform(marker)
+}
+
+/// A marker that is false on Linux with a processor of AMD or Intel: `platform_machine == "aarch64"`.
+pub(super) fn is_for_another_platform(marker: &str) -> bool {
+    let ends_with = |text: &str, operator: &str| {
+        let text = text.trim_end_matches(['\'', '"', ' ']);
+        text.ends_with(operator)
+    };
+    let compares = |word: &str, operator: &str| {
+        let before = marker.split_once(word).map(|(before, _)| before);
+        before.is_some_and(|before| ends_with(before, operator))
+    };
+    let others = ["darwin", "win32", "aarch64", "arm64", "ppc64le", "s390x"];
+    let own = ["linux", "x86_64"];
+    !marker.contains(" or ")
+        && (others.iter().any(|word| compares(word, "=="))
+            || own.iter().any(|word| compares(word, "!=")))
 }
 
 /// True if the packages of a group with that name are required only with CUDA.
@@ -224,8 +235,16 @@ mod tests {
         );
         assert_eq!(
             parts("triton==3.0; platform_machine == 'x86_64'"),
-            Some(("triton".to_owned(), "", "==3.0", true))
+            Some(("triton".to_owned(), "", "==3.0", false))
         );
+        for marker in [
+            "platform_machine == 'aarch64'",
+            "sys_platform != \"linux\"",
+            "extra == 'gpu'",
+        ] {
+            let text = format!("triton==3.0; {marker}");
+            assert!(parts(&text).is_some_and(|parts| parts.3), "{marker}");
+        }
         for (text, name) in [
             ("git+https://github.com/NVIDIA/apex.git@a1b2", "apex"),
             ("git+https://user@host/o/Some_Repo#egg=thing", "thing"),

@@ -76,6 +76,10 @@ struct Reader<'a> {
     inner: Vec<(Text<'a>, bool)>,
     /// Delimiters of heredocs whose bodies begin at the next line, and whether the body is a Python program.
     heredocs: Vec<(&'a str, bool)>,
+    /// `2` precedes the redirection.
+    redirects_errors: bool,
+    /// The command has `2>/dev/null`.
+    discards_errors: bool,
     /// Some `$(` or `${` has no end, so the end of others is not searched.
     open_substitution: bool,
     open_expansion: bool,
@@ -96,6 +100,8 @@ impl<'a> Reader<'a> {
             function: false,
             inner: Vec::new(),
             heredocs: Vec::new(),
+            redirects_errors: false,
+            discards_errors: false,
             open_substitution: false,
             open_expansion: false,
             is_recipe: false,
@@ -145,6 +151,7 @@ impl<'a> Reader<'a> {
                     let word = self.word();
                     let is_descriptor = matches!(self.byte(0), b'<' | b'>')
                         && word.as_str().bytes().all(|byte| byte.is_ascii_digit());
+                    self.redirects_errors = is_descriptor && word.as_str() == "2";
                     if !is_descriptor {
                         self.words.push(word.unquoted());
                     }
@@ -262,6 +269,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let target = self.word().unquoted();
+        self.discards_errors |= self.redirects_errors && target.as_str() == "/dev/null";
         if is_heredoc && !target.is_empty() {
             let words: Vec<_> = self.words.iter().map(|word| word.as_str()).collect();
             let is_python = matches!(words[..], [program] | [program, "-"] if is_python(program));
@@ -340,6 +348,7 @@ impl<'a> Reader<'a> {
     /// Removes leading keywords, then stores the rest as a command.
     fn command(&mut self, words: &[Text<'a>], may_fail: bool, facts: &mut Facts<'a>) {
         let mut words = words;
+        let discards_errors = std::mem::take(&mut self.discards_errors);
         while let Some((first, rest)) = words.split_first() {
             match first.as_str() {
                 "if" => self.open(Kind::Condition, false),
@@ -427,12 +436,13 @@ impl<'a> Reader<'a> {
                 }
             }
             program => {
-                // `if python -c "import flash_attn"; then`: the script handles the failure.
+                // `if python -c "import flash_attn"; then`, `$(python -c "import flash_attn" 2>/dev/null)`: the script handles
+                // the failure.
                 let is_condition = self
                     .blocks
                     .last()
                     .is_some_and(|block| block.kind == Kind::Condition);
-                if is_python(program) && !guarded && !is_condition {
+                if is_python(program) && !guarded && !is_condition && !discards_errors {
                     facts.python.extend(program_text(&command));
                 }
                 packages::read(&command, facts);
@@ -656,6 +666,16 @@ mod tests {
             commands("which nvcc && a\nb | c || true"),
             ["which nvcc", "?a", "?b", "?c", "true"]
         );
+    }
+
+    #[test]
+    fn python_programs_count_unless_the_script_handles_their_failure() {
+        let source = "python -c 'import a' 2> /tmp/log\nx=$(python3 -c 'import b' 2>/dev/null)\n\
+                      if python -c 'import c'; then d; fi\npython -c 'import e' >/dev/null\npython -c 'import f' || g";
+        let mut facts = Facts::default();
+        read(Text::whole(source), &mut facts);
+        let programs = facts.python.iter().map(|program| program.as_str());
+        assert_eq!(programs.collect::<Vec<_>>(), ["import a", "import e"]);
     }
 
     #[test]

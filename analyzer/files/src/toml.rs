@@ -1,8 +1,9 @@
-//! `pyproject.toml`: requirements for any tool, package sources; the same from `Pipfile` and `setup.cfg`; and the packages in
-//! the lock files of uv, Poetry and PDM, and in `pylock.toml`.
+//! `pyproject.toml`: requirements for any tool, package sources; the same from `pixi.toml`, `Pipfile` and `setup.cfg`; and the
+//! packages in the lock files of uv, Poetry and PDM, and in `pylock.toml`.
 
 use super::facts::{Facts, Include, Installer, Requirement};
-use super::requirements::{is_guarded_group, requirement};
+use super::pixi;
+use super::requirements::{is_for_another_platform, is_guarded_group, requirement};
 use super::text::Text;
 
 /// Parses a `pyproject.toml` into `facts`.
@@ -46,7 +47,7 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
                 let length = value(rest.from(start), &mut strings, facts);
                 let key = key.trim().unquoted();
                 if table == "package.optional-dependencies" && is_guarded_group(key.as_str()) {
-                    let names = strings.iter().filter(|piece| piece.key == "name");
+                    let names = strings.iter().filter(|piece| piece.key.as_str() == "name");
                     for_cuda.extend(names.map(|piece| piece.text.as_str()));
                 }
                 keep(table, key, &strings, facts);
@@ -61,9 +62,9 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
 }
 
 /// A string in a value, and the key before it in an inline table.
-struct Piece<'a> {
-    key: &'a str,
-    text: Text<'a>,
+pub(super) struct Piece<'a> {
+    pub(super) key: Text<'a>,
+    pub(super) text: Text<'a>,
 }
 
 /// Scans a value, stores its strings and comments, and returns its length.
@@ -71,7 +72,7 @@ fn value<'a>(text: Text<'a>, strings: &mut Vec<Piece<'a>>, facts: &mut Facts<'a>
     let bytes = text.as_str().as_bytes();
     let mut at = 0;
     let mut depth = 0_usize;
-    let mut key = "";
+    let mut key = text.to(0);
     let mut word = 0;
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -82,11 +83,11 @@ fn value<'a>(text: Text<'a>, strings: &mut Vec<Piece<'a>>, facts: &mut Facts<'a>
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
             b',' => {
-                key = "";
+                key = text.to(0);
                 word = at + 1;
             }
             b'=' => {
-                key = text.part(word..at).trim().as_str();
+                key = text.part(word..at).trim();
                 word = at + 1;
             }
             b'#' => {
@@ -191,6 +192,9 @@ fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Fa
         poetry(key, strings, is_guarded_group(group), facts);
         return;
     }
+    if pixi::keep(table, key, strings, facts) {
+        return;
+    }
     let addresses = strings
         .iter()
         .filter(|piece| piece.text.as_str().contains("://"));
@@ -205,11 +209,20 @@ fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Fa
 }
 
 /// `torch = "2.4.0"`, `torch = { version = "2.4.0", optional = true }`
-fn poetry<'a>(key: Text<'a>, strings: &[Piece<'a>], guarded: bool, facts: &mut Facts<'a>) {
-    let find = |wanted: &[&str]| strings.iter().find(|piece| wanted.contains(&piece.key));
+pub(super) fn poetry<'a>(
+    key: Text<'a>,
+    strings: &[Piece<'a>],
+    guarded: bool,
+    facts: &mut Facts<'a>,
+) {
+    let find = |wanted: &[&str]| {
+        strings
+            .iter()
+            .find(|piece| wanted.contains(&piece.key.as_str()))
+    };
     let specifier = find(&["", "version", "git", "url"]).map_or(key.to(0), |piece| piece.text);
     let marked =
-        find(&["markers"]).is_some_and(|piece| piece.text.as_str().contains("platform_machine"));
+        find(&["markers"]).is_some_and(|piece| is_for_another_platform(piece.text.as_str()));
     facts.requirements.push(Requirement {
         installer: Installer::Pip,
         name: key,
@@ -269,16 +282,6 @@ fn locked<'a>(table: &str, key: &str, strings: &[Piece<'a>], facts: &mut Facts<'
 
 pub(super) fn is_torch_index(address: &str) -> bool {
     address.contains("://download.pytorch.org/whl/") && !address.ends_with("/cpu")
-}
-
-/// A marker that is false on Linux with a processor of AMD or Intel.
-pub(super) fn is_for_another_platform(marker: &str) -> bool {
-    ["darwin", "win32", "aarch64", "arm64", "ppc64le", "s390x"]
-        .iter()
-        .any(|word| {
-            let after = marker.split_once(word).map_or("", |(before, _)| before);
-            after.trim_end_matches(['\'', '"', ' ']).ends_with("==")
-        })
 }
 
 /// Parses a `setup.cfg` into `facts`.

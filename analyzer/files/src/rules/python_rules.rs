@@ -19,6 +19,7 @@ use hipward_analyzer_python::rules::vendor::{
 use super::FileRule;
 use super::helpers::{packages, variables};
 use crate::checker::FileChecker;
+use crate::facts::Entry;
 
 /// Declares a [`FileRule`] for `$rule` of the Python crate.
 macro_rules! package {
@@ -51,7 +52,17 @@ const fn script(rule: &'static Rule, check: fn(&FileChecker<'_>)) -> FileRule {
 
 pub(super) static RULES: &[FileRule] = &[
     package!(pynvml),
-    script(&nvidia_smi::RULE, check_nvidia_smi),
+    FileRule {
+        rule: &nvidia_smi::RULE,
+        // Pixi's tasks.
+        languages: &[
+            Language::Dockerfile,
+            Language::Shell,
+            Language::Yaml,
+            Language::Pyproject,
+        ],
+        check: check_nvidia_smi,
+    },
     script(&tf32::RULE, check_tf32),
     package!(flash_attn),
     package!(apex),
@@ -148,10 +159,32 @@ fn check_nvidia_smi(cx: &FileChecker<'_>) {
     }
 }
 
-/// `--tf32 True` for a script with the arguments of Transformers' `TrainingArguments`.
+/// `--tf32 True` and `tf32: true` beside other arguments of Transformers' `TrainingArguments`.
 fn check_tf32(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
+    }
+    let is_top = |key: &str, entry: &Entry<'_>| entry.column == 0 && entry.key.as_str() == key;
+    let entries = &cx.facts.entries;
+    let is_configuration = entries.iter().any(|entry| {
+        let keys = [
+            "base_model",
+            "model_name_or_path",
+            "per_device_train_batch_size",
+        ];
+        keys.iter().any(|key| is_top(key, entry))
+    });
+    let asks = |entry: &&Entry<'_>| {
+        is_top("tf32", entry) && matches!(entry.value.as_str(), "true" | "True")
+    };
+    if let Some(entry) = entries.iter().find(asks).filter(|_| is_configuration) {
+        cx.report(
+            &tf32::RULE,
+            Severity::Error,
+            entry.key.range().start..entry.value.range().end,
+            tf32::RAISES,
+            RawFix::display_only(tf32::OMIT),
+        );
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
         let words = &command.words;

@@ -98,10 +98,15 @@ fn comparison(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
     if is_backend && literal_text(&semantics.tree, right) == Some("cuda") {
         return Some(false);
     }
-    let vendor = [left, right]
-        .into_iter()
-        .filter_map(|side| literal_text(&semantics.tree, side))
-        .find_map(vendor)?;
+    // `device in ("xpu", "hip")`
+    let is_amds = |item: Node| literal_text(tree, item).and_then(vendor) == Some(true);
+    let is_list = matches!(tree.kind(right), Kind::Tuple | Kind::List | Kind::Set);
+    let is_one = is_list && tree.parts(right).any(is_amds);
+    let vendor = is_one.then_some(true).or_else(|| {
+        let sides = [left, right].into_iter();
+        let mut words = sides.filter_map(|side| literal_text(tree, side));
+        words.find_map(vendor)
+    })?;
     match operator {
         Kind::Equal | Kind::In => Some(vendor),
         Kind::NotEqual | Kind::NotIn => Some(!vendor),
@@ -144,7 +149,7 @@ fn python_version(
 }
 
 /// Whether a word names AMD's stack (true) or NVIDIA's (false).
-fn vendor(word: &str) -> Option<bool> {
+pub(super) fn vendor(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "amd" | "rocm" | "hip" | "amdgpu" | "instinct" => Some(true),
         "nvidia" => Some(false),
@@ -237,7 +242,7 @@ fn by_name(name: &str) -> Option<bool> {
     if has(&["not", "no", "non", "skip", "disable", "version"]) {
         return None;
     }
-    if has(&["rocm", "hip", "amd", "amdgpu"])
+    if has(&["rocm", "hip", "amd", "amdgpu", "cdna"])
         || words.any(|word| matches!(word, "iship" | "isrocm" | "isamd"))
     {
         Some(true)

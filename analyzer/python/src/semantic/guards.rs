@@ -2,7 +2,7 @@
 //!
 //! Code with `if torch.version.hip` is already ported: its other branch is for other GPUs.
 
-use super::backend::{last_name, names_rocm, truth_on_target};
+use super::backend::{last_name, names_rocm, truth_on_target, vendor};
 use super::names::Value;
 use super::resolve::Semantics;
 use super::unchecked_fallback::is_called_unchecked;
@@ -175,14 +175,18 @@ fn is_if(semantics: &Semantics<'_>, condition: Node) -> bool {
     semantics.tree.field(condition) == Field::Condition
 }
 
-/// True if a condition tests for a vendor: by a name, such as `IS_ROCM` or `is_cuda()`, or before a `return` by
+/// True if a condition tests for a vendor: by a name, such as `IS_ROCM` or `is_cuda()`, by a text, such as `"hip"`, or before a `return` by
 /// `torch.version.cuda is None`.
 fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
     let tree = &semantics.tree;
     names_rocm(semantics, condition)
         || tree.subtree(condition).any(|node| {
-            tree.kind(node) == Kind::Identifier
-                && matches!(tree.text(node), "is_cuda" | "is_nvidia")
+            let text = tree.text(node);
+            match tree.kind(node) {
+                Kind::Identifier => matches!(text, "is_cuda" | "is_nvidia"),
+                Kind::StringContent => vendor(text) == Some(true),
+                _ => false,
+            }
         })
         || returns_without_cuda(semantics, condition)
 }

@@ -9,8 +9,9 @@ use hipward_analyzer_core::words::listed;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `pytorch-cuda`, `cudatoolkit`, `cuda-toolkit`, `cudnn` and `nccl` in an `environment.yml` and in
-    /// `conda install`.
+    /// Finds `pytorch-cuda`, `cudatoolkit`, `cuda-toolkit`, `cudnn` and `nccl` in an `environment.yml`, in Pixi's
+    /// manifest and in `conda install`, and packages with a build for CUDA: `pytorch=*=cuda*`. In Pixi's manifest also
+    /// `cuda` in `platforms` or `system-requirements`: Pixi then installs nothing on a host without NVIDIA's driver.
     ///
     /// ## Why on ROCm
     ///
@@ -52,6 +53,7 @@ declare_rule! {
     ///
     /// * [PyTorch: start locally](https://pytorch.org/get-started/locally/)
     /// * [Conda: managing environments](https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html)
+    /// * [Pixi: PyTorch installation](https://pixi.prefix.dev/latest/python/pytorch/)
     "HW011" "conda-cuda" {
         title: "conda installs CUDA",
         family: BuildFiles,
@@ -59,16 +61,20 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/right-pytorch"),
-        files: [Yaml, Shell, Dockerfile] check,
+        files: [Yaml, Pyproject, Shell, Dockerfile] check,
     }
 }
 
-const PACKAGES: &str = "pytorch-cuda pytorch-gpu cudatoolkit cudatoolkit-dev cuda cudnn nccl tensorflow-gpu faiss-gpu cupy";
+const PACKAGES: &str = "pytorch-cuda pytorch-gpu cudatoolkit cudatoolkit-dev cuda cudnn nccl tensorflow-gpu faiss-gpu cupy \
+    libcublas libcufft libcurand libcusolver libcusparse libnpp libnvjpeg libnvjitlink libcufile";
 
-/// `cuda-nvcc`; `magma-cuda121` has the CUDA version in its name.
+/// `cuda-nvcc`, `libcublas-dev`; `magma-cuda121` has the CUDA version in its name.
 fn is_cuda(name: &str) -> bool {
     let starts = ["cuda-", "magma-cuda"];
-    listed(PACKAGES, name) || starts.iter().any(|start| name.starts_with(start))
+    let library = name.strip_suffix("-dev").unwrap_or(name);
+    listed(PACKAGES, name)
+        || listed(PACKAGES, library)
+        || starts.iter().any(|start| name.starts_with(start))
 }
 
 fn check(cx: &FileChecker<'_>) {
@@ -78,7 +84,8 @@ fn check(cx: &FileChecker<'_>) {
     for requirement in &cx.facts.requirements {
         if requirement.installer == Installer::Conda
             && !requirement.guarded
-            && is_cuda(&requirement.normalized())
+            && (is_cuda(&requirement.normalized())
+                || requirement.specifier.as_str().contains("cuda"))
         {
             let name = requirement.name.as_str();
             cx.report(

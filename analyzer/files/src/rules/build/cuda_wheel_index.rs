@@ -11,7 +11,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds package indexes with wheels for one CUDA version, such as `https://download.pytorch.org/whl/cu124`, in
-    /// requirements, `pyproject.toml`, Dockerfiles, scripts, workflows and conda environments.
+    /// requirements, `pyproject.toml`, Dockerfiles, scripts, workflows and conda environments, and uv's names of them:
+    /// `UV_TORCH_BACKEND=cu126`.
     ///
     /// ## Why on ROCm
     ///
@@ -88,6 +89,30 @@ fn check(cx: &FileChecker<'_>) {
             .indexes
             .iter()
             .any(|index| index.as_str().ends_with("/whl/cpu"));
+    // uv selects the index by a name: `UV_TORCH_BACKEND=cu126`, `--torch-backend=cu126`.
+    let settings = cx
+        .facts
+        .settings
+        .iter()
+        .filter(|setting| !setting.guarded && setting.key.as_str() == "UV_TORCH_BACKEND");
+    let commands = cx.facts.commands.iter().filter(|command| !command.guarded);
+    let options = commands.flat_map(|command| {
+        let words = command.words.iter();
+        words.filter_map(|word| word.split_once('='))
+    });
+    let options = options.filter(|(option, _)| option.as_str() == "--torch-backend");
+    let backends = settings
+        .map(|setting| setting.value)
+        .chain(options.map(|(_, name)| name));
+    for backend in backends.filter(|backend| wheels::cuda_segment(backend.as_str()).is_some()) {
+        cx.report(
+            &RULE,
+            Severity::Error,
+            backend.range(),
+            "uv installs PyTorch's build for NVIDIA GPUs; on ROCm it finds no GPU.",
+            RawFix::display_only(format!("Write {}", wheels::index(cx.target))),
+        );
+    }
     for index in &cx.facts.indexes {
         let url = index.as_str();
         if NVIDIA.iter().any(|host| url.contains(host)) {

@@ -46,7 +46,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
-        files: [Shell, Dockerfile, Yaml, Makefile] check,
+        files: [Shell, Dockerfile, Yaml, Makefile, Pyproject] check,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::checker::FileChecker;
 use crate::facts::contains;
+use crate::rules::helpers::wheels;
 use crate::text::Text;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Severity, Target, Version};
@@ -9,7 +10,8 @@ use hipward_analyzer_core::{Severity, Target, Version};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…`, `pytorch/pytorch:…-cuda…` and `vllm/vllm-openai` as the base image of a
+    /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…`, `vllm/vllm-openai`, and any image whose tag has a version of CUDA, such as
+    /// `pytorch/pytorch:2.8.0-cuda12.6-cudnn9-devel`, as the base image of a
     /// Dockerfile or its build argument, and as the image of a workflow's container, a Compose service or a pod.
     ///
     /// ## Why on ROCm
@@ -121,6 +123,8 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
         None
     } else if name.split(':').next() == Some("vllm/vllm-openai") {
         Some("rocm/vllm:latest".to_owned())
+    } else if has_cuda_tag(name) {
+        None
     } else {
         return;
     };
@@ -152,6 +156,14 @@ fn replace(cx: &FileChecker<'_>, image: Text<'_>, instead: Option<String>) {
 fn is_pytorch(name: &str) -> bool {
     name.strip_prefix("pytorch/pytorch:")
         .is_some_and(|tag| tag.contains("cuda"))
+}
+
+/// `runpod/pytorch:2.4.0-py3.11-cuda12.4.1-devel`, `acme/train:main-py3.11-cu124-2.6.0`
+fn has_cuda_tag(name: &str) -> bool {
+    let tag = name.split_once(':').map_or("", |(_, tag)| tag);
+    let after = tag.split_once("cuda").map_or("", |(_, after)| after);
+    after.starts_with(|c: char| c.is_ascii_digit())
+        || !tag.contains('$') && wheels::cuda_segment(tag).is_some()
 }
 
 /// The image with ROCm for the same Ubuntu release.

@@ -117,12 +117,24 @@ fn check(cx: &FileChecker<'_>) {
             options(cx, &command.words);
         }
     }
+    // Devices of Compose without a driver: the only driver with the capability `gpu` is NVIDIA's.
+    let names_driver = facts
+        .entries
+        .iter()
+        .any(|entry| entry.key.as_str() == "driver");
     for entry in &facts.entries {
         let key = entry.key.as_str();
+        let above = entry.parent.and_then(|parent| facts.entries.get(parent));
+        let above = above.map_or("", |parent| parent.key.as_str());
         let value = entry.value.unquoted();
         let message = match (key, value.as_str()) {
             ("runtime" | "driver" | "runtimeClassName", "nvidia") => MESSAGE,
             ("gpus", "all") => MESSAGE,
+            ("capabilities", "[gpu]") | ("", "gpu") | ("capabilities", "[\"gpu\"]")
+                if !names_driver && (key == "capabilities" || above == "capabilities") =>
+            {
+                MESSAGE
+            }
             ("key", name) if name.starts_with(RESOURCE) => UNSCHEDULED,
             ("cloud.google.com/gke-accelerator", name) if name.starts_with("nvidia") => UNSCHEDULED,
             ("accelerators" | "gpu", name) if is_nvidia_gpu(name) => UNSCHEDULED,

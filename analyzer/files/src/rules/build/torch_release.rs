@@ -98,6 +98,7 @@ fn check(cx: &FileChecker<'_>) {
             _ if (cx.language == Language::Dockerfile && !brings_torch && !images.is_empty()
                 || is_in_new_environment(cx, requirement))
                 && !is_new
+                && !names_an_index(cx, requirement)
                 && !requirement.specifier.as_str().contains(['+', '@', '/']) =>
             {
                 cx.report(
@@ -114,6 +115,21 @@ fn check(cx: &FileChecker<'_>) {
             _ => {}
         }
     }
+}
+
+/// `--index-url "$TORCH_INDEX_URL"` in the same command.
+fn names_an_index(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
+    let at = requirement.whole.range().start;
+    let mut commands = cx.facts.commands.iter();
+    commands.any(|command| {
+        command.range().contains(&at)
+            && command.words.iter().any(|word| {
+                let word = word.as_str();
+                matches!(word, "-i" | "-f")
+                    || word.contains("index-url")
+                    || word.contains("find-links")
+            })
+    })
 }
 
 /// After `python -m venv "$VENV"`, in a script.

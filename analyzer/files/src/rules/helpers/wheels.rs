@@ -47,8 +47,12 @@ pub(crate) fn cuda_segment(text: &str) -> Option<std::ops::Range<usize>> {
     None
 }
 
-/// `cu118`, `cu13`, `cu${CUDA_VERSION}`
+/// `cu118`, `cu13`, `cu${CUDA_VERSION}`; `"$CU` of `"$CU_VERSION"`, `${CUDA}`.
 fn is_cuda_version(piece: &str) -> bool {
+    if let Some(variable) = piece.trim_start_matches('"').strip_prefix('$') {
+        let name = variable.trim_matches(['{', '}', '"']);
+        return name == "CU" || name.starts_with("CUDA");
+    }
     let Some(version) = piece.strip_prefix("cu") else {
         return false;
     };

@@ -104,6 +104,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     if let Some(word) = word
         && is_device_name(cx, subject)
         && !knows_amd(cx)
+        && !asserts_another_device(cx, node)
     {
         // A skipped test breaks nothing, and the first test of a chain is reported for all of them.
         let severity = if decides_a_skip(cx, node) || is_further_branch(cx, node) {
@@ -132,6 +133,22 @@ fn iterated(cx: &PythonChecker<'_>, word: Node) -> Option<Node> {
         .then(|| tree.child(clause, Field::Right))
         .flatten()
         .map(|list| cx.semantics.expression(list))
+}
+
+/// `assert "A100" not in name`, `assert not ("A100" in name)`: true on every AMD GPU.
+fn asserts_another_device(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let is_negated = |kind| matches!(kind, Kind::NotIn | Kind::NotEqual);
+    let mut differs = tree.parts(node).any(|part| is_negated(tree.kind(part)));
+    for around in tree.ancestors(node) {
+        match tree.kind(around) {
+            Kind::ParenthesizedExpression => {}
+            Kind::NotOperator => differs = !differs,
+            Kind::AssertStatement => return differs,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// `elif "A100" in name:`, or the second of `"H100" in name or "H800" in name`

@@ -119,7 +119,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
 }
 
 /// True if the source has the number 448, the maximum of `float8_e4m3fn`.
-fn has_maximum_of_ocp(cx: &PythonChecker<'_>) -> bool {
+pub(in crate::rules) fn has_maximum_of_ocp(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     has_text(cx, "448")
         && tree.nodes().any(|node| {

@@ -82,6 +82,8 @@ const UNKNOWN: &[&str] = &[
     "--relocatable-device-code",
     "--default-stream",
     "--threads",
+    "--forward-unknown",
+    "--Werror",
 ];
 
 const NO_OPERATORS: &str = "-U__CUDA_NO_HALF_OPERATORS__";
@@ -97,8 +99,18 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     if !cx.once("names of ROCm", find).is_empty() {
         return;
     }
+    // `"-ccbin={}".format(compiler)`, `"-ccbin=" + compiler`
+    let item = tree
+        .ancestors(node)
+        .take_while(|around| {
+            let kind = tree.kind(*around);
+            matches!(kind, Kind::Attribute | Kind::Call | Kind::BinaryOperator)
+                && tree.span(*around).start == tree.span(node).start
+        })
+        .last()
+        .unwrap_or(node);
     // A list of options is one finding.
-    let Some(parent) = tree.parent(node) else {
+    let Some(parent) = tree.parent(item) else {
         return;
     };
     let is_listed = match tree.kind(parent) {
@@ -113,7 +125,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     };
     let is_repeated = tree
         .parts(parent)
-        .take_while(|other| *other != node)
+        .take_while(|other| *other != item)
         .any(|other| is_unknown(cx, other));
     if !is_listed || is_repeated && !is_macro || is_ignored(cx, parent) {
         return;

@@ -366,7 +366,14 @@ fn gate(cx: &PythonChecker<'_>, node: Node, on_rocm: bool, fix: Option<(String, 
     }
     let answer = if on_rocm { "true" } else { "false" };
     let title = "Include ROCm builds";
-    let fix = match fix {
+    // `CUDA_HOME is None or torch.version.cuda is None` stays true on ROCm.
+    let needs_toolkit = || {
+        let toolkit = "torch.utils.cpp_extension.CUDA_HOME";
+        let whole = condition_around(cx, node, true).unwrap_or(node);
+        let mut parts = cx.within(whole);
+        parts.any(|part| cx.resolve(part).is_some_and(|name| name.is(toolkit)))
+    };
+    let fix = match fix.filter(|_| !needs_toolkit()) {
         Some((text, operator)) => {
             let text = if stands_alone(cx, node, operator) {
                 text

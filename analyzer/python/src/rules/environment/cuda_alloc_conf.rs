@@ -55,7 +55,7 @@ declare_rule! {
     /// ## Fix safety
     ///
     /// As a replacement for the CUDA name, the new name is safe from PyTorch 2.9 on, because it means the same on every
-    /// backend. As a replacement for the HIP name it is unsafe, because a CUDA build then reads it too. For an older
+    /// backend. It is unsafe where the source names the variable more than once, because another place may test the old name. As a replacement for the HIP name it is unsafe, because a CUDA build then reads it too. For an older
     /// target the fix is unsafe: `PYTORCH_HIP_ALLOC_CONF` does nothing on a CUDA build. The fixes of the other two
     /// mistakes are display-only.
     ///
@@ -113,8 +113,10 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             Kind::String => {
                 let name = tree.text(variable.key).replace(&*variable.name, current);
                 let edits = vec![(tree.span(variable.key), name)];
-                // A CUDA build did not read the HIP name, but reads the common one.
-                if is_nvidias && is_former {
+                // A CUDA build did not read the HIP name, but reads the common one. A test of the old name elsewhere has to
+                // change too: `if os.getenv("PYTORCH_CUDA_ALLOC_CONF") is None:`.
+                let is_only = tree.source().matches(&*variable.name).nth(1).is_none();
+                if is_nvidias && is_former && is_only {
                     RawFix::safe_edits(title, edits)
                 } else {
                     RawFix::unsafe_edits(title, edits)

@@ -1,6 +1,7 @@
 //! HW711: Triton's names of FP8 formats, by target.
 
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::backend::fp8_dtype::has_maximum_of_ocp;
 use crate::rules::helpers::calls::given_to;
 use crate::rules::helpers::kernels::kernel_around;
 use crate::semantic::Value;
@@ -47,7 +48,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: scales that map to 448 overflow at 240, and stored weights have to be converted.
+    /// Unsafe: scales and stored weights have to be converted. Display-only beside the number 448, which is NaN in the other
+    /// format, and in a bitcast.
     ///
     /// ## References
     ///
@@ -119,11 +121,19 @@ fn check(cx: &PythonChecker<'_>, attribute: Node) {
     if chooses(cx) || is_callers(cx, attribute, name) {
         return;
     }
-    let fix = match instead {
+    // The bits of stored numbers, and values up to 448, have another meaning in the other format.
+    let is_fixed = has_maximum_of_ocp(cx)
+        || tree
+            .parent(attribute)
+            .is_some_and(|list| tree.text(list).contains("bitcast"));
+    let fix = match instead.filter(|_| !is_fixed) {
         Some(instead) => RawFix::unsafe_edits(
             format!("Use tl.{instead}, with scales for its range"),
             vec![(tree.span(member), instead.to_owned())],
         ),
+        None if is_fixed => {
+            RawFix::display_only("Use the other format, with its range and its bits")
+        }
         None => RawFix::display_only("Use bfloat16 or int8"),
     };
     cx.report(&RULE, member, message, fix);

@@ -92,7 +92,9 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     else {
         return;
     };
-    let Some(path) = folded(&cx.semantics, argument) else {
+    // A message about a library has spaces.
+    let path = folded(&cx.semantics, argument);
+    let Some(path) = path.filter(|path| !path.contains(' ')) else {
         return;
     };
     let file = path.rsplit('/').next().unwrap_or_default();

@@ -78,6 +78,11 @@ const PACKAGES: &[(&str, &str, &str)] = &[
         "tensorrt",
         "Remove it; MIGraphX comes with ROCm",
     ),
+    (
+        "flash-attn",
+        "flash-attn",
+        "Build it for ROCm from source, or use PyTorch's attention",
+    ),
     ("torch-tensorrt", "tensorrt", "Install torch_migraphx"),
     ("cuda-python", "cuda-python", "Install hip-python"),
     ("pycuda", "cuda-python", "Install hip-python"),
@@ -148,6 +153,12 @@ fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
     if let Some((_, build)) = word.split_once("download.pytorch.org/whl/") {
         let build = build.trim_start_matches("nightly/");
         return build.starts_with("cu").then_some((
+            "cuda-wheels",
+            "Install from PyTorch's index for the host's ROCm version",
+        ));
+    }
+    if word.contains("+cu1") {
+        return Some((
             "cuda-wheels",
             "Install from PyTorch's index for the host's ROCm version",
         ));

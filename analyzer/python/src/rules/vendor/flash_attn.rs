@@ -1,5 +1,6 @@
 //! HW103: importing flash-attn.
 
+use super::cuda_wheels::installed;
 use crate::checker::PythonChecker;
 use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::syntax::Node;
@@ -131,4 +132,5 @@ const USES: &[ApiRule] = &[
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
+    installed(cx, &RULE, node);
 }

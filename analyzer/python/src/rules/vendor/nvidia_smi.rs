@@ -70,7 +70,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("port/watch-the-gpu"),
         visit: [Call],
-        files: [Dockerfile, Shell, Yaml],
+        files: [Dockerfile, Shell, Yaml, Pyproject],
     }
 }
 
