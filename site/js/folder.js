@@ -6,7 +6,7 @@ import { skip } from "./files.js";
 
 // Folders without code of the project; the same as for `hipward check`.
 const foreign = new Set(["node_modules", "__pycache__"]);
-const readHidden = new Set([".github", ".circleci", ".devcontainer", ".buildkite"]);
+const readHidden = new Set([".github", ".circleci", ".devcontainer", ".buildkite", ".gitlab", ".ci", ".docker", ".runpod"]);
 const isForeign = (name) => foreign.has(name) || (name.startsWith(".") && !readHidden.has(name));
 
 // Ignore files, the one with the highest precedence first.

@@ -18,7 +18,16 @@ use crate::text_encoding::decode;
 pub(super) const STDIN: &str = "-";
 
 /// Hidden folders with files that the analyzer supports: continuous integration and containers.
-const READ_HIDDEN: [&str; 4] = [".github", ".circleci", ".devcontainer", ".buildkite"];
+const READ_HIDDEN: [&str; 8] = [
+    ".github",
+    ".circleci",
+    ".devcontainer",
+    ".buildkite",
+    ".gitlab",
+    ".ci",
+    ".docker",
+    ".runpod",
+];
 
 /// A file to check.
 #[derive(Clone, Debug)]
