@@ -18,5 +18,7 @@ def quantize_rows(x: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     largest = torch.finfo(dtype).max
     wide = x.float()
     scales = (wide.abs().amax(-1, keepdim=True) / largest).clamp(min=SMALLEST_SCALE)
-    # Numbers beyond the largest one would become NaN, because the formats have no infinity.
-    return (wide / scales).clamp(-largest, largest).to(dtype), scales
+    # One division for a row, because a division takes several instructions on a GPU. The additional rounding of the
+    # product, 2⁻²⁴, is far below the format's 2⁻⁴. Numbers beyond the largest one would become NaN, because the formats
+    # have no infinity.
+    return (wide * scales.reciprocal()).clamp(-largest, largest).to(dtype), scales

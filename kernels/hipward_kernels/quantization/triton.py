@@ -34,11 +34,12 @@ def quantize_kernel(x_ptr, y_ptr, scales_ptr, stride, columns, largest, smallest
     limit = tl.cast(largest, tl.float32)
     scale = tl.maximum(tl.max(tops, 0) / limit, tl.cast(smallest, tl.float32), propagate_nan=tl.PropagateNan.ALL)
     tl.store(scales_ptr + row, scale)
+    inverse = 1.0 / scale
     for start in range(0, columns, BLOCK):
         column = start + tl.arange(0, BLOCK)
         mask = column < columns
         x = tl.load(x_ptr + column, mask=mask, other=0.0, eviction_policy="evict_first").to(tl.float32)
-        y = tl.clamp(x / scale, -limit, limit)
+        y = tl.clamp(x * inverse, -limit, limit)
         tl.store(y_ptr + column, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
