@@ -30,8 +30,8 @@ declare_rule! {
     /// In a PyTorch extension no change is necessary: `torch.utils.cpp_extension` runs PyTorch's hipify over the
     /// sources of a `CUDAExtension` when it builds on ROCm. One finding reports this for the whole file, and only names
     /// that PyTorch's hipify does not convert are reported individually, and kernels that are passed by name to
-    /// `cudaFuncSetAttribute` and its siblings: CUDA has a template for them, HIP's functions take a `const void*`. A source that gets these names from a header of
-    /// its own project, such as `using cudaError_t = hipError_t`, is not reported. Neither is `#ifdef __CUDACC__` with a branch
+    /// `cudaFuncSetAttribute` and its siblings: CUDA has a template for them, HIP's functions take a `const void*`. A source
+    /// that gets these names from a header of its own project, such as `using cudaError_t = hipError_t`, is not reported. Neither is `#ifdef __CUDACC__` with a branch
     /// for AMD, only pragmas, or an `#else` that computes the same without calls.
     ///
     /// With `[target] libraries = "roc"` in the configuration file, the names of cuBLAS, cuSPARSE, cuSOLVER and cuRAND
@@ -69,7 +69,8 @@ declare_rule! {
     ///
     /// Safe: the HIP function does the same as the CUDA function. The first fix of a name also changes the name in messages,
     /// which are string literals with spaces: `"cudaMalloc failed"`. Symbols are wrapped in `HIP_SYMBOL`, a kernel that is
-    /// passed as a pointer is cast to one (also in an extension: CUDA accepts the cast), `cudaMallocHost` gets its flag, and `cudaGraphInstantiate` with three
+    /// passed as a pointer is cast to one (also in an extension: CUDA accepts the cast), `cudaMallocHost` gets its flag,
+    /// and `cudaGraphInstantiate` with three
     /// arguments becomes `hipGraphInstantiateWithFlags`. Names of MIOpen are unsafe fixes, because MIOpen selects the
     /// algorithms of convolutions itself and needs calls that cuDNN does not have. `__CUDACC__` in a condition becomes a test for either
     /// `__CUDACC__` or `__HIPCC__`. If HIP's function needs arguments that the call does not have, as in
@@ -306,7 +307,9 @@ fn kernels_as_pointers(cx: &CudaChecker<'_>, found: &[(u32, &str, Counterpart)])
         cx.report(
             &RULE,
             *at..at + 1,
-            format!("`{hip}` takes a pointer, and the name of a kernel does not convert to one; hipify changes only the function's name."),
+            format!(
+                "`{hip}` takes a pointer, and a kernel's name does not convert to one; hipify only renames the function."
+            ),
             RawFix::safe_edits("Cast the kernel to `const void*`, as CUDA accepts too", edits),
         );
     }

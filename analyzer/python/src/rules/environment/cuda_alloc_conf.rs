@@ -55,9 +55,9 @@ declare_rule! {
     /// ## Fix safety
     ///
     /// As a replacement for the CUDA name, the new name is safe from PyTorch 2.9 on, because it means the same on every
-    /// backend. It is unsafe where the source names the variable more than once, because another place may test the old name. As a replacement for the HIP name it is unsafe, because a CUDA build then reads it too. For an older
-    /// target the fix is unsafe: `PYTORCH_HIP_ALLOC_CONF` does nothing on a CUDA build. The fixes of the other two
-    /// mistakes are display-only.
+    /// backend. It is unsafe in a source that also reads the old name. As a replacement for the HIP name it is unsafe,
+    /// because a CUDA build then reads it too. For an older target the fix is unsafe: `PYTORCH_HIP_ALLOC_CONF` does
+    /// nothing on a CUDA build. The fixes of the other two mistakes are display-only.
     ///
     /// ## References
     ///
@@ -113,10 +113,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             Kind::String => {
                 let name = tree.text(variable.key).replace(&*variable.name, current);
                 let edits = vec![(tree.span(variable.key), name)];
-                // A CUDA build did not read the HIP name, but reads the common one. A test of the old name elsewhere has to
-                // change too: `if os.getenv("PYTORCH_CUDA_ALLOC_CONF") is None:`.
-                let is_only = tree.source().matches(&*variable.name).nth(1).is_none();
-                if is_nvidias && is_former && is_only {
+                // A CUDA build did not read the HIP name, but reads the common one.
+                if is_nvidias && is_former && !is_tested(cx, &variable.name) {
                     RawFix::safe_edits(title, edits)
                 } else {
                     RawFix::unsafe_edits(title, edits)
@@ -159,6 +157,24 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             RawFix::display_only("Set it before Python starts, or before the first use of a GPU"),
         );
     }
+}
+
+/// `if os.getenv("PYTORCH_CUDA_ALLOC_CONF") is None:`: after a new name alone, a user's own setting would be overwritten.
+fn is_tested(cx: &PythonChecker<'_>, name: &str) -> bool {
+    let tree = cx.tree();
+    let reads = |node: &Node| match tree.kind(*node) {
+        Kind::Call | Kind::Subscript => environment_variable(&cx.semantics, *node, NAMES)
+            .is_some_and(|variable| variable.access == Access::Read),
+        // A short test: a long one would be read for each of its parts.
+        Kind::ComparisonOperator => {
+            let text = tree.text(*node);
+            text.len() < 120 && text.contains("_ALLOC_CONF")
+        }
+        _ => false,
+    };
+    cx.once(RULE.id, || tree.nodes().filter(reads).collect())
+        .iter()
+        .any(|read| tree.text(*read).contains(name))
 }
 
 /// True if a statement of the module before `node` puts a tensor or a module on a GPU. Importing torch only reads the backend.

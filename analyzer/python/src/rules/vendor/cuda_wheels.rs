@@ -12,8 +12,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds CUDA packages in a `pip install` that Python code runs: NVIDIA's own (`nvidia-cublas-cu12`),
-    /// `onnxruntime-gpu`, a version for CUDA (`torch==2.1.0+cu121`), and PyTorch's CUDA index, also as the default of an environment variable. A package that another
-    /// rule reports in requirements, such as `cupy-cuda12x` or `tensorrt`, is reported under that rule here too. The
+    /// `onnxruntime-gpu`, a version for CUDA (`torch==2.1.0+cu121`), and PyTorch's CUDA index, also as the default of an
+    /// environment variable. A package that another rule reports in requirements, such as `cupy-cuda12x` or `tensorrt`, is reported under that rule here too. The
     /// requirements of a `setup.py` are checked by the rules for requirements.
     ///
     /// ## Why on ROCm
