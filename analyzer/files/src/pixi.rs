@@ -1,11 +1,11 @@
 //! Pixi's manifest, `pixi.toml` or the tables `tool.pixi` of a `pyproject.toml`: packages of conda and of PyPI, commands, and
 //! variables.
 
-use super::facts::{Facts, Installer, Requirement};
+use super::facts::{Facts, Installer};
 use super::requirements::is_guarded_group;
 use super::shell;
 use super::text::Text;
-use super::toml::{Piece, poetry};
+use super::toml::{Piece, package, poetry, text_at};
 
 /// Stores the facts of `key` in `table`, and returns true, if the table is one of Pixi's.
 pub(super) fn keep<'a>(
@@ -56,19 +56,11 @@ fn part(table: &str) -> Option<(&str, &str, &str)> {
 
 /// `pytorch-gpu = "*"`, `pytorch = { version = "2.5", build = "*cuda*" }`
 fn conda<'a>(key: Text<'a>, strings: &[Piece<'a>], guarded: bool, facts: &mut Facts<'a>) {
-    let find = |wanted: &[&str]| {
-        let mut found = strings.iter();
-        found.find(|piece| wanted.contains(&piece.key.as_str()))
-    };
-    let specifier = find(&["build"]).or_else(|| find(&["", "version"]));
-    facts.requirements.push(Requirement {
-        installer: Installer::Conda,
-        name: key,
-        extras: key.to(0),
-        specifier: specifier.map_or(key.to(0), |piece| piece.text),
-        whole: key,
-        guarded,
-    });
+    let build = text_at(strings, &["build"]);
+    let specifier = build.or_else(|| text_at(strings, &["", "version"]));
+    facts
+        .requirements
+        .push(package(Installer::Conda, key, specifier, guarded));
 }
 
 /// `["osx-arm64", { platform = "linux-64", cuda = "12.0" }]`: Pixi installs nothing on a Linux host without the driver of this
@@ -79,16 +71,9 @@ fn platforms<'a>(strings: &[Piece<'a>], facts: &mut Facts<'a>) {
         .filter(|piece| piece.text.as_str() == "linux-64");
     let with_cuda = strings.iter().filter(|piece| piece.key.as_str() == "cuda");
     let guarded = linux.count() > with_cuda.clone().count();
-    facts
-        .requirements
-        .extend(with_cuda.map(|piece| Requirement {
-            installer: Installer::Conda,
-            name: piece.key,
-            extras: piece.key.to(0),
-            specifier: piece.text,
-            whole: piece.key,
-            guarded,
-        }));
+    let packages =
+        with_cuda.map(|piece| package(Installer::Conda, piece.key, Some(piece.text), guarded));
+    facts.requirements.extend(packages);
 }
 
 /// `"python train.py"`, `{ cmd = "python train.py", env = { CUDA_VISIBLE_DEVICES = "0" } }`

@@ -215,22 +215,38 @@ pub(super) fn poetry<'a>(
     guarded: bool,
     facts: &mut Facts<'a>,
 ) {
-    let find = |wanted: &[&str]| {
-        strings
-            .iter()
-            .find(|piece| wanted.contains(&piece.key.as_str()))
-    };
-    let specifier = find(&["", "version", "git", "url"]).map_or(key.to(0), |piece| piece.text);
-    let marked =
-        find(&["markers"]).is_some_and(|piece| is_for_another_platform(piece.text.as_str()));
-    facts.requirements.push(Requirement {
-        installer: Installer::Pip,
+    let specifier = text_at(strings, &["", "version", "git", "url"]);
+    let marker = text_at(strings, &["markers"]);
+    let marked = marker.is_some_and(|marker| is_for_another_platform(marker.as_str()));
+    let guarded = guarded || marked;
+    facts
+        .requirements
+        .push(package(Installer::Pip, key, specifier, guarded));
+}
+
+/// The first text at one of `keys` in an inline table; the key of a value that is no table is empty.
+pub(super) fn text_at<'a>(strings: &[Piece<'a>], keys: &[&str]) -> Option<Text<'a>> {
+    let found = strings
+        .iter()
+        .find(|piece| keys.contains(&piece.key.as_str()));
+    found.map(|piece| piece.text)
+}
+
+/// The package that is named by a key.
+pub(super) fn package<'a>(
+    installer: Installer,
+    key: Text<'a>,
+    specifier: Option<Text<'a>>,
+    guarded: bool,
+) -> Requirement<'a> {
+    Requirement {
+        installer,
         name: key,
         extras: key.to(0),
-        specifier,
+        specifier: specifier.unwrap_or(key.to(0)),
         whole: key,
-        guarded: guarded || marked,
-    });
+        guarded,
+    }
 }
 
 /// A key of a package in a lock file. The keys of a package follow its name.

@@ -120,15 +120,11 @@ fn check(cx: &FileChecker<'_>) {
 /// `--index-url "$TORCH_INDEX_URL"` in the same command.
 fn names_an_index(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
     let at = requirement.whole.range().start;
-    let mut commands = cx.facts.commands.iter();
-    commands.any(|command| {
-        command.range().contains(&at)
-            && command.words.iter().any(|word| {
-                let word = word.as_str();
-                matches!(word, "-i" | "-f")
-                    || word.contains("index-url")
-                    || word.contains("find-links")
-            })
+    let mut ranges = cx.facts.commands.iter().map(|command| command.range());
+    let own = ranges.find(|range| range.contains(&at));
+    own.is_some_and(|own| {
+        let mut indexes = cx.facts.indexes.iter();
+        indexes.any(|index| own.contains(&index.range().start))
     })
 }
 

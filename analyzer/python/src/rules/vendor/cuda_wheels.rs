@@ -157,12 +157,6 @@ fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
             "Install from PyTorch's index for the host's ROCm version",
         ));
     }
-    if word.contains("+cu1") {
-        return Some((
-            "cuda-wheels",
-            "Install from PyTorch's index for the host's ROCm version",
-        ));
-    }
     let name = word
         .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
         .next()
@@ -174,7 +168,7 @@ fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
     let is_index = name
         .strip_prefix("cu1")
         .is_some_and(|rest| rest.len() == 2 && rest.bytes().all(|byte| byte.is_ascii_digit()));
-    if is_index {
+    if is_index || word.contains("+cu1") {
         Some((
             "cuda-wheels",
             "Install from PyTorch's index for the host's ROCm version",
