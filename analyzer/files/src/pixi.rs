@@ -30,8 +30,8 @@ pub(super) fn keep<'a>(
         }
         "pypi-dependencies" => {
             poetry(key, strings, guarded, facts);
-            let indexes = strings.iter().filter(|piece| piece.key.as_str() == "index");
-            facts.indexes.extend(indexes.map(|piece| piece.text));
+            let index = text_at(strings, &["index"]);
+            facts.indexes.extend(index.filter(|_| !guarded));
         }
         "workspace" | "project" if key.as_str() == "platforms" => platforms(strings, facts),
         // The older form of `cuda` in `platforms`.
