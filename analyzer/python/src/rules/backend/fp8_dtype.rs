@@ -121,11 +121,12 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
 /// True if the source has the number 448, the maximum of `float8_e4m3fn`.
 pub(in crate::rules) fn has_maximum_of_ocp(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
-    has_text(cx, "448")
-        && tree.nodes().any(|node| {
-            matches!(tree.kind(node), Kind::Integer | Kind::Float)
-                && matches!(tree.text(node), "448" | "448." | "448.0")
-        })
+    let is_it = |node: &Node| {
+        matches!(tree.kind(*node), Kind::Integer | Kind::Float)
+            && matches!(tree.text(*node), "448" | "448." | "448.0")
+    };
+    let find = || tree.nodes().find(is_it).into_iter().collect();
+    has_text(cx, "448") && !cx.once("the number 448", find).is_empty()
 }
 
 /// `FP8 = "float8_e4m3"`, TileLang's name for the format of NVIDIA.
