@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from hipward_kernels.harness import contract, precision
 from hipward_kernels.harness.reference import Reference
+from hipward_kernels.harness.trials import Trials
 from hipward_kernels.numerics.limit import LONGEST_ROW, Limit, coarsest, rounding, unit_roundoff
 from hipward_kernels.numerics.sums import with_longest_sum
 
@@ -118,6 +119,8 @@ def test_lesson_states_the_same_limit() -> None:
 class Snippet:
     """Model and inputs of an example, in a dtype."""
 
+    device = torch.device("cpu")
+
     def __init__(self, path: Path, dtype: torch.dtype) -> None:
         self.module = load(path)
         self.dtype = dtype
@@ -132,11 +135,11 @@ class Snippet:
         return [x.to(self.dtype) for x in self.module.get_inputs()]
 
 
-def trials_of(path: Path, dtype: torch.dtype) -> tuple[Snippet, precision.Trials]:
+def trials_of(path: Path, dtype: torch.dtype) -> tuple[Snippet, Trials]:
     snippet = Snippet(path, dtype)
     model = snippet.build()
     reference = Reference(model, snippet.build, snippet.inputs(0))
-    return snippet, precision.Trials(snippet, model, reference)  # type: ignore[arg-type]
+    return snippet, Trials(snippet, model, reference)  # type: ignore[arg-type]
 
 
 class AnotherOrder(TorchDispatchMode):  # type: ignore[no-untyped-call]

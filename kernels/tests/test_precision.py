@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,12 +11,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from hipward_kernels.harness import contract, precision
-from hipward_kernels.harness.reference import Reference
+from hipward_kernels.harness import trials as trials_module
+from hipward_kernels.harness.reference import Known, Reference
+from hipward_kernels.harness.trials import Trials
 from hipward_kernels.harness.variants import Origin
 from hipward_kernels.numerics.nested import flatten, size_in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 SNIPPET = """
@@ -40,14 +42,14 @@ def get_init_inputs():
 
 
 @pytest.fixture
-def model_and_trials(tmp_path: Path) -> tuple[nn.Module, precision.Trials]:
+def model_and_trials(tmp_path: Path) -> tuple[nn.Module, Trials]:
     snippet = contract.load(SNIPPET, tmp_path, torch.device("cpu"))
     model = snippet.build("Model")
     reference = Reference(model, lambda: snippet.build("Model"), snippet.inputs(0))
-    return model, precision.Trials(snippet, model, reference)
+    return model, Trials(snippet, model, reference)
 
 
-def test_original_model_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
+def test_original_model_passes(model_and_trials: tuple[nn.Module, Trials]) -> None:
     model, trials = model_and_trials
     result = precision.check(model, trials)
     assert (result.passed, result.reason, result.seeds, result.reference) == (True, None, 5, "float64")
@@ -61,19 +63,68 @@ def test_original_model_passes(model_and_trials: tuple[nn.Module, precision.Tria
 
 
 def test_slow_trials_without_room_in_the_cache_are_fewer(
-    model_and_trials: tuple[nn.Module, precision.Trials], monkeypatch: pytest.MonkeyPatch
+    model_and_trials: tuple[nn.Module, Trials], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, trials = model_and_trials
     first = next(iter(trials))
     trials.forget()
     bytes_of_one = size_in_bytes([first.inputs, first.reference, first.eager])
-    monkeypatch.setattr(precision, "CACHE_BYTES", 3 * bytes_of_one)
-    monkeypatch.setattr(precision, "UNCACHED_SECONDS", 0.0)
+    monkeypatch.setattr(trials, "_most_bytes", 3 * bytes_of_one)
+    monkeypatch.setattr(trials_module, "SLOW_FACTOR", 1)
+    monkeypatch.setattr(trials_module, "SLOW_SECONDS", 0.0)
     assert precision.check(model, trials).seeds == 4, "the fourth is the first that does not fit"
     assert precision.check(model, trials).seeds == 3
-    monkeypatch.setattr(precision, "CACHE_BYTES", 0)
+    monkeypatch.setattr(trials, "_most_bytes", 0)
     trials.forget()
-    assert precision.check(model, trials).seeds == precision.FEWEST_SEEDS
+    assert precision.check(model, trials).seeds == trials_module.FEWEST_SEEDS
+
+
+class Counted(Reference):
+    """A reference that counts its computations, and takes long."""
+
+    calls = 0
+
+    def known(self, inputs: Sequence[Any], seed: int) -> Known:
+        self.calls += 1
+        return replace(super().known(inputs, seed), seconds=1.0)
+
+    def take_first(self) -> Known | None:
+        first = super().take_first()
+        return first and replace(first, seconds=1.0)
+
+
+def keep_references_only(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "_most_bytes", 1000.0)
+    monkeypatch.setattr(trials_module, "SLOW_FACTOR", 100)
+
+
+def test_of_large_trials_slow_references_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snippet = contract.load(SNIPPET, tmp_path, torch.device("cpu"))
+    model = snippet.build("Model")
+    reference = Counted(model, lambda: snippet.build("Model"), snippet.inputs(7), seed=7)
+    trials = Trials(snippet, model, reference)
+    keep_references_only(trials, monkeypatch)
+    assert precision.check(model, trials).passed
+    assert trials.seeds[0] == 7
+    assert reference.calls == 4, "the first was computed to find the precision"
+    assert precision.check(model, trials).passed
+    assert reference.calls == 4
+    trials.forget()
+    assert precision.check(model, trials).seeds == 5
+    assert reference.calls == 9
+
+
+def test_kept_reference_of_other_inputs_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = SNIPPET.replace("import torch\n", "import itertools\nimport torch\n\ncalls = itertools.count()\n", 1)
+    code = code.replace("torch.randn(8, 32)", "torch.randn(8, 32) + next(calls)")
+    snippet = contract.load(code, tmp_path, torch.device("cpu"))
+    model = snippet.build("Model")
+    reference = Counted(model, lambda: snippet.build("Model"), snippet.inputs(7), seed=7)
+    trials = Trials(snippet, model, reference)
+    keep_references_only(trials, monkeypatch)
+    for _ in range(2):
+        assert precision.check(model, trials).passed
+    assert reference.calls == 10
 
 
 def test_copy_shares_parameters_and_no_buffers(tmp_path: Path) -> None:
@@ -120,7 +171,7 @@ def changed(change: Callable[[Tensor, Tensor, Tensor], Any]) -> Callable[[nn.Mod
     ],
 )
 def test_rejection_has_a_reason(
-    model_and_trials: tuple[nn.Module, precision.Trials],
+    model_and_trials: tuple[nn.Module, Trials],
     change: Callable[[Tensor, Tensor, Tensor], Any],
     says: str,
 ) -> None:
@@ -131,7 +182,7 @@ def test_rejection_has_a_reason(
     assert says in result.reason
 
 
-def test_rounding_of_another_summation_order_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
+def test_rounding_of_another_summation_order_passes(model_and_trials: tuple[nn.Module, Trials]) -> None:
     model, trials = model_and_trials
     weight, bias = model.get_parameter("linear.weight"), model.get_parameter("linear.bias")
     variant = changed(lambda x, _, s: (F.linear(x.flip(-1), weight.flip(-1)) + bias, {"sign": s}))(model)
@@ -142,7 +193,7 @@ def test_zeros_pass_if_the_model_returns_zeros(tmp_path: Path) -> None:
     code = SNIPPET.replace("return self.linear(x), ", "return x * 0, ")
     snippet = contract.load(code, tmp_path, torch.device("cpu"))
     model = snippet.build("Model")
-    trials = precision.Trials(snippet, model, Reference(model, lambda: model, snippet.inputs(0)))
+    trials = Trials(snippet, model, Reference(model, lambda: model, snippet.inputs(0)))
     assert precision.check(model, trials).passed
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from hipward_kernels.harness.precision import passes, run
+from hipward_kernels.harness.precision import passes
+from hipward_kernels.harness.trials import results_of
 from hipward_kernels.numerics.nested import cloned, flatten, same_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hipward_kernels.harness.precision import Trial, Trials
+    from hipward_kernels.harness.trials import Trial, Trials
 
 _CONSEQUENCE = "so a variant that ignores its inputs, or caches a result, cannot be recognized."
 _AS_FAR = "as far as the precision gate can tell,"
@@ -28,7 +29,7 @@ def dependence_warnings(eager: Callable[..., Any], trials: Trials) -> list[str]:
     if all(_same(one, other) for one, other in trials.pairs_of_inputs()):
         return [f"get_inputs() returns the same values each time, {_CONSEQUENCE}"]
     # With the random seed of the other inputs, because a model may use random numbers.
-    if all(passes(run(eager, cloned(other), one.seed), one) for one, other in trials.with_next_inputs()):
+    if all(passes(results_of(eager, cloned(other), one.seed), one) for one, other in trials.with_next_inputs()):
         return [f"Model's results for different inputs are the same, {_AS_FAR} {_CONSEQUENCE}"]
     if all(_is_an_input(trial) for trial in trials):
         return [

@@ -43,6 +43,7 @@ from hipward_kernels.harness.sampling import WALL_FACTOR, StopRule
 from hipward_kernels.harness.tamper import Seals, tampered
 from hipward_kernels.harness.time_shares import SOON_S, is_optional, share_s
 from hipward_kernels.harness.timing import DeviceClock, clock_for
+from hipward_kernels.harness.trials import Trials, results_of
 from hipward_kernels.harness.variants import (
     COMPILED,
     CONTROL,
@@ -241,8 +242,7 @@ class _Run:
 
     def all(self) -> None:
         """Runs every step in order."""
-        origin, reference = self._begin()
-        trials = precision.Trials(self.snippet, origin.model, reference, left_s=self.deadline.left_s())
+        origin, trials = self._begin()
         ring = self._prepare_all(origin, trials)
         self.lines.step("input-dependence")
         self._check_input_dependence(origin.model, trials)
@@ -256,30 +256,32 @@ class _Run:
         if MODEL_NEW in timed:
             self._compare_with_clean_process(ring, timed[EAGER])
 
-    def _begin(self) -> tuple[Origin, Reference]:
+    def _begin(self) -> tuple[Origin, Trials]:
         """Builds and calls Model, and determines what other variants are compared with."""
         self.lines.step("reference")
         with self._in_time("The construction of Model"):
             model = self.snippet.build("Model")
         self.seals.note_model(type(model))
         self.model_seals = ModelSeals(model, self.snippet.module)
+        seed = secrets.randbits(31)
         with self._in_time("get_inputs"):
-            inputs = self.snippet.inputs(secrets.randbits(31))
+            inputs = self.snippet.inputs(seed)
         with self._in_time("Model.forward"):
             try:
-                precision.run(model, cloned(inputs), 0)
+                results_of(model, cloned(inputs), seed)
             except OutOfTimeError:
                 raise
             except BaseException as error:
                 raise JobFailedError(self._forward_failure(error)) from error
-            origin = Origin(self.snippet, model, inputs)
-            reference = Reference(model, origin.copy, inputs)
             self.lines.step("roofline")
             self._find_floor(model, inputs)
             self.source = Source(self.snippet)
-        return origin, reference
+            self.lines.step("reference")
+            origin = Origin(self.snippet, model, inputs)
+            reference = Reference(model, origin.copy, inputs, seed)
+        return origin, Trials(self.snippet, model, reference, left_s=self.deadline.left_s())
 
-    def _prepare_all(self, origin: Origin, trials: precision.Trials) -> Ring:
+    def _prepare_all(self, origin: Origin, trials: Trials) -> Ring:
         """Prepares each variant; returns the inputs of the timed calls."""
         ring = None
         for variant in self.job.variants:
@@ -298,11 +300,11 @@ class _Run:
             self.check_seals()
         return ring or self._ring(trials)
 
-    def _ring(self, trials: precision.Trials) -> Ring:
+    def _ring(self, trials: Trials) -> Ring:
         copy_each = trials.eager_changes_inputs
         return self._with_memory(trials, lambda: Ring(self.source, copy_each=copy_each))
 
-    def _race(self, ring: Ring, trials: precision.Trials) -> dict[VariantId, Timed]:
+    def _race(self, ring: Ring, trials: Trials) -> dict[VariantId, Timed]:
         """Times the variants that are ready."""
         reference = trials.reference
 
@@ -456,7 +458,7 @@ class _Run:
         )
         return min(SAMPLING_OVERHEAD * wanted, self.deadline.limit_s / 2)
 
-    def _prepare_in_time(self, variant: VariantId, origin: Origin, trials: precision.Trials) -> tuple[VariantId, ...]:
+    def _prepare_in_time(self, variant: VariantId, origin: Origin, trials: Trials) -> tuple[VariantId, ...]:
         """Prepares a variant within its share of the time that is left after the time for sampling."""
         reserve_s = self._reserve_s(more=1)
         rest = self.job.variants[self.job.variants.index(variant) :]
@@ -479,7 +481,7 @@ class _Run:
                 self.lines.unavailable(variant, _too_slow(taken_s, optional=is_optional(variant)))
             return ()
 
-    def _check_input_dependence(self, model: nn.Module, trials: precision.Trials) -> None:
+    def _check_input_dependence(self, model: nn.Module, trials: Trials) -> None:
         """Reports whether results may be independent of the inputs."""
         try:
             with self.deadline.reserving(self._reserve_s()):
@@ -493,7 +495,7 @@ class _Run:
         for text in found:
             self.lines.warning(text)
 
-    def _prepare(self, variant: VariantId, origin: Origin, trials: precision.Trials) -> tuple[VariantId, ...]:
+    def _prepare(self, variant: VariantId, origin: Origin, trials: Trials) -> tuple[VariantId, ...]:
         """Builds, checks and warms up a variant. It is timed only if all of that succeeds.
 
         Returns:
@@ -535,7 +537,7 @@ class _Run:
         self.variants[variant] = Entrant(built.call, call_s, lasts)
         return built.based_on
 
-    def _cause(self, variant: VariantId, built: BuiltVariant, trials: precision.Trials) -> str:
+    def _cause(self, variant: VariantId, built: BuiltVariant, trials: Trials) -> str:
         """A sentence about the cause for which results are too far from the reference, if it is known."""
         if variant == EAGER:
             return ""
@@ -560,10 +562,10 @@ class _Run:
         built = build(variant, origin, self.variants, self.costly, idle)
         if variant not in (EAGER, CONTROL, MODEL_NEW):
             # If a compiler fails, the variant is unavailable; its results are not wrong.
-            precision.run(built.call, cloned(list(origin.inputs)), 0)
+            results_of(built.call, cloned(list(origin.inputs)), 0)
         return built
 
-    def _with_memory(self, trials: precision.Trials, action: Callable[[], T]) -> T:
+    def _with_memory(self, trials: Trials, action: Callable[[], T]) -> T:
         """Runs an action; if the device's memory is full, frees what is cached and runs it once more."""
         try:
             return action()
@@ -690,7 +692,7 @@ def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.devic
     started = perf_counter()
     for calls in itertools.count(1):
         before = perf_counter()
-        precision.run(call, cloned(list(inputs)), 0)
+        results_of(call, cloned(list(inputs)), 0)
         if device.type != "cpu":
             torch.cuda.synchronize(device)
         now = perf_counter()

@@ -7,252 +7,30 @@ NaN, infinity, all zeros, another shape, dtype or structure, and changed inputs 
 
 from __future__ import annotations
 
-import itertools
-import math
-import resource
-import secrets
-from dataclasses import dataclass, field, replace
-from time import perf_counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from hipward_kernels.harness.contract import seed_everything
-from hipward_kernels.harness.failure import JobFailedError, in_words
-from hipward_kernels.harness.lines import Failure, OutputError, Precision
-from hipward_kernels.numerics.distance import distance, is_finite, largest, root_mean_square
+from hipward_kernels.harness.lines import OutputError, Precision
+from hipward_kernels.harness.trials import call_seeded
+from hipward_kernels.numerics.distance import distance, is_finite, root_mean_square
 from hipward_kernels.numerics.limit import ERROR_RATIO
-from hipward_kernels.numerics.nested import (
-    cloned,
-    container_types,
-    flatten,
-    same_bits,
-    size_in_bytes,
-    tensors,
-    unsupported_form,
-)
+from hipward_kernels.numerics.nested import cloned, container_types, flatten, same_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from hipward_kernels.harness.contract import Snippet
-    from hipward_kernels.harness.reference import Reference
-    from hipward_kernels.numerics.distance import Distance
+    from hipward_kernels.harness.trials import Trial, Trials
     from hipward_kernels.numerics.limit import Limit
-
-SEEDS = 5
-FEWEST_SEEDS = 2
-SEED_SECONDS = 4.0
-SEED_SHARE = 0.05
-"""Time of a trial from which on fewer seeds are used, in seconds, and as a share of the time that is left to the job:
-all trials together take about `SEEDS` times the smaller of the two."""
 
 MOST_USED = 1e9
 """The largest reported share of the limit, also where no error is allowed, because JSON has no infinity."""
 
-MAX_OUTPUTS = 1000
-"""Outputs of a call that can be compared. The line with their errors is limited too."""
-
-CACHE_BYTES = 512 * 1024 * 1024
-"""Most memory for cached trials. Trials beyond it are computed again for each variant."""
-UNCACHED_SECONDS = 0.5
-"""Time of a trial from which on only cached trials are used, if there are `FEWEST_SEEDS` of them."""
-CACHE_SHARE = 1 / 8
-"""The same as a share of a GPU's memory, or of a job's memory limit, where that is more."""
-
 
 class WrongResultError(Exception):
     """A variant's result does not pass. The message is the end of a sentence about the variant."""
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """Size of a reference output, and eager's error in it."""
-
-    error: Distance
-    """Distance of eager's output from the reference."""
-    rms: float
-    """Root mean square of the reference."""
-    largest: float
-    """Largest absolute value of the reference."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One seed: inputs, the reference's outputs and eager's."""
-
-    seed: int
-    inputs: list[Any]
-    reference: dict[str, Any]
-    eager: dict[str, Any]
-    limit: Limit
-    _baselines: dict[str, Baseline] = field(default_factory=dict)
-
-    def baseline(self, name: str) -> Baseline:
-        """The baseline of an output, computed once."""
-        if name not in self._baselines:
-            reference = self.reference[name]
-            error = distance(self.eager[name], reference, 0.0)
-            self._baselines[name] = Baseline(error, root_mean_square(reference), largest(reference))
-        return self._baselines[name]
-
-
-class Trials:
-    """Trials of the seeds that variants are compared on."""
-
-    def __init__(
-        self,
-        snippet: Snippet,
-        eager: Callable[..., Any],
-        reference: Reference,
-        seeds: int = SEEDS,
-        left_s: float = math.inf,
-    ) -> None:
-        """`left_s`: the time that is left to the job, in seconds."""
-        self.reference = reference
-        self.seeds = [secrets.randbits(31) for _ in range(seeds)]
-        self.eager_changes_inputs = False
-        self.eager_is_random = False
-        """Whether results change with the seed of the random number generators."""
-        self.containers: frozenset[type] = frozenset()
-        """Types of the containers of eager's results (`container_types`)."""
-        self._snippet = snippet
-        self._eager = eager
-        self._cached: dict[int, Trial] = {}
-        self._cached_bytes = 0
-        self._seed_seconds = min(SEED_SECONDS, SEED_SHARE * max(left_s, 0.0))
-
-    def __iter__(self) -> Iterator[Trial]:
-        for index in range(SEEDS):
-            # The number of seeds may become smaller in the first iteration.
-            if index < len(self.seeds):
-                seed = self.seeds[index]
-                yield self._cached.get(seed) or self._run(seed)
-
-    def inputs(self, seed: int) -> list[Any]:
-        """The inputs of a seed."""
-        trial = self._cached.get(seed)
-        return trial.inputs if trial else self._snippet.inputs(seed)
-
-    def pairs_of_inputs(self) -> Iterator[tuple[list[Any], list[Any]]]:
-        """Inputs of each seed and of the next."""
-        return ((self.inputs(seed), self.inputs(after)) for seed, after in itertools.pairwise(self.seeds))
-
-    def with_next_inputs(self) -> Iterator[tuple[Trial, list[Any]]]:
-        """Each trial, with the inputs of the next seed."""
-        following = itertools.pairwise(self.seeds)
-        return ((self._cached.get(seed) or self._run(seed), self.inputs(after)) for seed, after in following)
-
-    def look_for_randomness(self) -> None:
-        """Sets `eager_is_random`: calls the model again with another seed."""
-        seed = self.seeds[0]
-        inputs = self.inputs(seed)
-        trial = self._cached.get(seed)
-        results = trial.eager if trial else run(self._eager, cloned(inputs), seed)
-        self.eager_is_random = not same_bits(run(self._eager, cloned(inputs), seed + 1), results)
-
-    def forget(self) -> None:
-        """Frees the memory of the cached trials."""
-        self._cached.clear()
-        self._cached_bytes = 0
-
-    def _run(self, seed: int) -> Trial:
-        started = perf_counter()
-        inputs = self._snippet.inputs(seed)
-        arguments = cloned(inputs)
-        try:
-            result = _called(self._eager, arguments, seed)
-            self.containers |= container_types(result)
-            eager = flatten(result)
-            del result
-            _refuse_other_forms(eager)
-            self.eager_changes_inputs |= not same_bits(arguments, inputs)
-            # Frees memory that the reference may need.
-            del arguments
-        except JobFailedError:
-            raise
-        except BaseException as error:
-            failure = self._snippet.failure(error, "forward-error", "Model.forward")
-            raise JobFailedError(failure) from error
-        _refuse_other_numbers(eager)
-        for name, value in eager.items():
-            if isinstance(value, Tensor) and not is_finite(value):
-                raise JobFailedError(
-                    Failure(
-                        "not-finite",
-                        f"Output {name} of Model contains NaN or infinity, so nothing can be compared with it.",
-                        "Look for a division by zero, an overflow of float16, or a mask that leaves a row empty.",
-                    )
-                )
-        try:
-            reference = self.reference(inputs, seed)
-        except Exception as error:
-            failure = in_words(error, "forward-error", "Model.forward in float64", device=self._snippet.device.type)
-            raise JobFailedError(failure) from error
-        if seed == self.seeds[0]:
-            seconds = perf_counter() - started
-            most = self._seed_seconds
-            self.seeds = self.seeds[: max(int(SEEDS * most / max(seconds, most)), FEWEST_SEEDS)]
-        trial = Trial(seed, inputs, reference, eager, self.reference.limit)
-        size = size_in_bytes([inputs, reference, eager])
-        if self._cached_bytes + size <= _most_bytes(tensors(eager)[0].device):
-            self._cached_bytes += size
-            self._cached[seed] = trial
-        elif perf_counter() - started > UNCACHED_SECONDS:
-            self.seeds = self.seeds[: max(self.seeds.index(seed), FEWEST_SEEDS)]
-        return trial
-
-
-def _refuse_other_forms(outputs: dict[str, Any]) -> None:
-    for name, value in outputs.items():
-        if isinstance(value, Tensor) and (form := unsupported_form(value)):
-            raise JobFailedError(
-                Failure(
-                    "contract-missing",
-                    f"Output {name} of Model.forward is a {form} tensor; only dense tensors can be compared.",
-                    "Convert it in forward, for example with `to_dense()`.",
-                )
-            )
-
-
-def _refuse_other_numbers(outputs: dict[str, Any]) -> None:
-    if len(outputs) > MAX_OUTPUTS:
-        raise JobFailedError(
-            Failure(
-                "contract-missing",
-                f"Model.forward returned {len(outputs):,} outputs; at most {MAX_OUTPUTS:,} can be compared.",
-                "Return one tensor with their values, for example with `torch.stack`.",
-            )
-        )
-    if not any(isinstance(value, Tensor) for value in outputs.values()):
-        held = sorted({"None" if value is None else f"a {type(value).__name__}" for value in outputs.values()})
-        raise JobFailedError(
-            Failure(
-                "contract-missing",
-                f"Model.forward returned {' and '.join(held) or 'nothing'}, so there is no tensor to compare.",
-                "Return a tensor, or tensors in a tuple, list, dictionary or dataclass.",
-            )
-        )
-
-
-def _most_bytes(device: torch.device) -> float:
-    if device.type == "cuda":
-        return max(CACHE_BYTES, CACHE_SHARE * torch.cuda.get_device_properties(device).total_memory)
-    # The runner's memory limit.
-    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    return CACHE_BYTES if limit == resource.RLIM_INFINITY else max(CACHE_BYTES, CACHE_SHARE * limit)
-
-
-def run(call: Callable[..., Any], arguments: Sequence[Any], seed: int) -> dict[str, Any]:
-    """Calls a variant with seeded random number generators and returns its outputs by name."""
-    return flatten(_called(call, arguments, seed))
-
-
-def _called(call: Callable[..., Any], arguments: Sequence[Any], seed: int) -> Any:
-    seed_everything(seed)
-    with torch.no_grad():
-        return call(*arguments)
 
 
 def foreign_container(result: Any, containers: frozenset[type]) -> str | None:
@@ -268,7 +46,7 @@ def check(call: Callable[..., Any], trials: Trials) -> Precision:
     reason = None
     for trial in trials:
         arguments = cloned(trial.inputs)
-        result = _called(call, arguments, trial.seed)
+        result = call_seeded(call, arguments, trial.seed)
         seeds += 1
         if (reason := foreign_container(result, trials.containers)) is not None:
             break

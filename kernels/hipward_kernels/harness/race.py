@@ -20,10 +20,11 @@ from hipward_kernels.harness.contract import seed_everything
 from hipward_kernels.harness.deadline import OutOfTimeError
 from hipward_kernels.harness.failure import JobFailedError
 from hipward_kernels.harness.object_seals import ObjectSeals
-from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, foreign_container, run
+from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, foreign_container
 from hipward_kernels.harness.sampling import Dropped, interleave
 from hipward_kernels.harness.snippet_checks import CACHED_SPEEDUP
 from hipward_kernels.harness.tamper import tampered
+from hipward_kernels.harness.trials import results_of
 from hipward_kernels.numerics.nested import cloned, flatten, same_bits
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ class Race:
     def _recheck(self, variant: VariantId, result: Any, copy: dict[str, Any], given: list[Any], seed: int) -> None:
         """Compares the copy of a result of a timed call with eager's, and with what the result is now."""
         self._rechecked.add(variant)
-        expected = run(self._variants["eager"].call, given, seed)
+        expected = results_of(self._variants["eager"].call, given, seed)
         compare_with_eager(copy, expected, self._eager_errors, self._limit)
         if self._variants[variant].results_last and not same_bits(result, copy):
             raise WrongResultError("returned memory that a later call overwrote")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from hipward_kernels.harness.contract import seed_everything
 from hipward_kernels.harness.failure import is_out_of_memory
 from hipward_kernels.numerics.limit import Limit, coarsest
-from hipward_kernels.numerics.nested import cloned, flatten, tensors
+from hipward_kernels.numerics.nested import cloned, fingerprint, flatten, tensors
 from hipward_kernels.numerics.sums import with_longest_sum
 
 if TYPE_CHECKING:
@@ -41,19 +42,43 @@ class _Widened(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **named)
 
 
+@dataclass(frozen=True)
+class Known:
+    """A reference that was computed."""
+
+    seed: int
+    """Seed of the inputs and of the call."""
+    inputs: tuple[Any, ...]
+    """`fingerprint` of the inputs."""
+    outputs: dict[str, Any]
+    seconds: float
+    """Time of the computation."""
+
+
 class Reference:
     """Results of a model in the highest precision that it supports."""
 
-    def __init__(self, model: nn.Module, copy: Callable[[], nn.Module], inputs: Sequence[Any]) -> None:
-        """Determines the precision by running copies of the model on `inputs`."""
+    def __init__(
+        self, model: nn.Module, copy: Callable[[], nn.Module], inputs: Sequence[Any], seed: int | None = None
+    ) -> None:
+        """Determines the precision by running copies of the model on `inputs`.
+
+        With `seed`, the seed of the inputs, the result is kept for `take_first`: computing it may take long.
+        """
         self.dtype = "eager"
         """`float64`, `float32`, or `eager` if the model supports no other precision than its own."""
         self._wide: torch.dtype | None = None
+        self._first: Known | None = None
+        of_call = 0 if seed is None else seed
         for wide in (torch.float64, torch.float32):
             try:
                 self._model, self._wide = copy().to(wide), wide
-                got, longest = with_longest_sum(lambda: self._results(inputs, 0))
+                started = perf_counter()
+                got, longest = with_longest_sum(lambda: self._results(inputs, of_call))
+                seconds = perf_counter() - started
                 wanted = all(x.dtype == wide for x in tensors(got) if x.is_floating_point())
+                if wanted and seed is not None:
+                    self._first = Known(seed, fingerprint(inputs), got, seconds)
                 # Frees memory for the next steps.
                 del got
             # User code may raise anything in a dtype that it does not support; then the next dtype is tried.
@@ -64,10 +89,21 @@ class Reference:
                 break
         else:
             self._model, self._wide = model, None
-            _, longest = with_longest_sum(lambda: self._results(inputs, 0))
+            _, longest = with_longest_sum(lambda: self._results(inputs, of_call))
         dtypes = [x.dtype for x in (*tensors(list(inputs)), *model.parameters(), *model.buffers())]
         self.limit = Limit(longest, coarsest(dtypes), self._wide)
         """Limit for the errors of other implementations."""
+
+    def take_first(self) -> Known | None:
+        """The result for the inputs that the precision was determined with. It is not held any longer."""
+        first, self._first = self._first, None
+        return first
+
+    def known(self, inputs: Sequence[Any], seed: int) -> Known:
+        """The reference for `inputs`, which were made with `seed`."""
+        started = perf_counter()
+        outputs = self(inputs, seed)
+        return Known(seed, fingerprint(inputs), outputs, perf_counter() - started)
 
     def __call__(self, inputs: Sequence[Any], seed: int) -> dict[str, Any]:
         """The reference's outputs for `inputs`, by name."""

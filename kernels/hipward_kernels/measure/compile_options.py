@@ -37,6 +37,7 @@ from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.sampling import StopRule, interleave, median_interval
 from hipward_kernels.harness.timing import clock_for
+from hipward_kernels.harness.trials import Trials
 from hipward_kernels.harness.variants import Origin, forget_compilations
 from hipward_kernels.measure import subject
 from hipward_kernels.numerics.nested import size_in_bytes
@@ -228,7 +229,7 @@ class LeftOutError(Exception):
         self.result: Literal["rejected", "failed"] = result
 
 
-def compiled(model: nn.Module, options: Options, arguments: Sequence[Any], trials: precision.Trials) -> Variant:
+def compiled(model: nn.Module, options: Options, arguments: Sequence[Any], trials: Trials) -> Variant:
     """Compiles a model and checks its results.
 
     Raises:
@@ -275,7 +276,7 @@ def measure(snippet: Converted, sets: Sequence[Options], rule: StopRule, **label
     model = snippet.build("Model")
     arguments = buffers(snippet, snippet.inputs(0))
     origin = Origin(snippet, model, arguments[0])  # type: ignore[arg-type]
-    trials = precision.Trials(snippet, model, Reference(model, origin.copy, arguments[0]))  # type: ignore[arg-type]
+    trials = Trials(snippet, model, Reference(model, origin.copy, arguments[0]))  # type: ignore[arg-type]
     clock = clock_for(snippet.device)
     same = asdict(conditions_of(environment(snippet.device, clock, rule)))
     variants: dict[str, Variant] = {EAGER: Variant(model, None, None, None)}

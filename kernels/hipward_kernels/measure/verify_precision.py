@@ -18,6 +18,7 @@ from torch import Tensor
 
 from hipward_kernels.harness import precision
 from hipward_kernels.harness.reference import Reference
+from hipward_kernels.harness.trials import Trials, results_of
 from hipward_kernels.harness.variants import (
     CONTROL,
     EAGER,
@@ -68,11 +69,11 @@ def verify_precision(optimized: Callable[..., Any], snippet: Snippet) -> Verifie
     """Compares an optimized version with the snippet's `Model`, on fresh inputs of several seeds."""
     model = snippet.build("Model")
     origin = Origin(snippet, model, snippet.inputs(0))
-    trials = precision.Trials(snippet, model, Reference(model, origin.copy, origin.inputs))
+    trials = Trials(snippet, model, Reference(model, origin.copy, origin.inputs))
     cosine, largest, has_nan = 1.0, 0.0, False
     reason = None
     for trial in trials:
-        outputs = precision.run(optimized, cloned(trial.inputs), trial.seed)
+        outputs = results_of(optimized, cloned(trial.inputs), trial.seed)
         for name, eager in trial.eager.items():
             got = outputs.get(name)
             if not isinstance(eager, Tensor):

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 CHUNK = {"cpu": 1 << 15, "cuda": 1 << 26}
 """Elements per chunk: float64 copies that fit a processor's cache, but enough work for a GPU. PyTorch computes a chunk
 of a processor on one thread; threads that wait for each other are slow if other programs run on the host."""
+LARGE = 1 << 24
+LARGE_CHUNK = 1 << 20
+"""Elements of a large tensor, and of its chunks on a processor: several threads compute each, and seldom wait."""
+
+_ORDERED = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+"""Floating-point types with a smallest and a largest element."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +73,19 @@ def is_finite(tensor: Tensor) -> bool:
     """Whether no element is NaN or infinite."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         return True
-    return bool(torch.isfinite(tensor).all())
+    if not tensor.numel():
+        return True
+    real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    if real.dtype not in _ORDERED:
+        return bool(torch.isfinite(real).all())
+    # Reads the tensor once, without a temporary one: NaN spreads to both, and infinity is one of them.
+    return all(map(math.isfinite, torch.stack(real.detach().aminmax()).tolist()))
 
 
 def split(tensor: Tensor) -> tuple[Tensor, ...]:
     """The elements of a tensor in flat chunks, without a copy if it is contiguous."""
-    return torch.split(tensor.detach().reshape(-1), CHUNK.get(tensor.device.type, CHUNK["cpu"]))
+    usual = CHUNK.get(tensor.device.type, CHUNK["cpu"])
+    return torch.split(tensor.detach().reshape(-1), max(usual, LARGE_CHUNK) if tensor.numel() >= LARGE else usual)
 
 
 def _chunks(tensor: Tensor) -> Iterator[Tensor]:

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+FINGERPRINT_CHUNK = 1 << 12
+
 
 def flatten(value: Any, name: str = "") -> dict[str, Any]:
     """Names and leaves of nested tuples, lists, dictionaries and dataclasses: `0`, `1`, `hidden.0`.
@@ -87,6 +89,24 @@ def same_bits(first: Any, second: Any) -> bool:
         a.shape == b.shape and a.dtype == b.dtype and torch.equal(_bits(a), _bits(b))
         for a, b in zip(tensors(first), tensors(second), strict=True)
     )
+
+
+def fingerprint(value: Any) -> tuple[Any, ...]:
+    """Sums of the bits of `FINGERPRINT_CHUNK` elements each: two structures with other contents differ almost always.
+
+    Leaves that are neither tensors nor strings are equal to nothing.
+    """
+    marks: list[Any] = []
+    for name, leaf in flatten(value).items():
+        if not isinstance(leaf, Tensor):
+            marks.append((name, leaf if isinstance(leaf, (str, bytes)) else object()))
+            continue
+        bits = _bits(leaf.detach()).reshape(-1)
+        whole = bits.numel() // FINGERPRINT_CHUNK * FINGERPRINT_CHUNK
+        sums = bits[:whole].view(-1, FINGERPRINT_CHUNK).sum(1, dtype=torch.int64)
+        rest = bits[whole:].sum(dtype=torch.int64)
+        marks.append((name, leaf.dtype, leaf.shape, sums.tolist(), int(rest)))
+    return tuple(marks)
 
 
 def _bits(tensor: Tensor) -> Tensor:
