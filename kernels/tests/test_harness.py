@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+import torch
 from forked_worker import run_job
 
 from hipward_kernels.harness.deadline import Deadline
@@ -448,5 +449,6 @@ def test_required_variants_divide_the_time_that_optional_ones_leave() -> None:
 def test_sampling_is_shorter_in_a_job_that_has_taken_long(passed_s: float, seconds: float) -> None:
     deadline = Deadline(150.0)
     deadline._begin -= passed_s
-    assert sampling_s(deadline) == pytest.approx(seconds, abs=0.1)
-    assert sampling_s(Deadline(None)) == 30.0
+    assert sampling_s(deadline, torch.device("cuda:0")) == pytest.approx(seconds, abs=0.1)
+    assert sampling_s(Deadline(None), torch.device("cuda:0")) == 30.0
+    assert sampling_s(deadline, torch.device("cpu")) == sampling_s(Deadline(None), torch.device("cpu")) == 9.0

@@ -81,14 +81,15 @@ WARM_SECONDS_AT_MOST = 3.0
 SAMPLING_OVERHEAD = 2.0
 """Duration of sampling relative to the samples: it includes other calls of a turn, and the creation of inputs."""
 
-SAMPLING_S = 30.0
-"""Time for the samples of all variants, if less than their time caps; each variant has `LEAST_CAP_S`, at least."""
+SAMPLING_S = {"cuda": 30.0, "cpu": 9.0}
+"""Time for the samples of all variants, if less than their time caps; each variant has `LEAST_CAP_S`, at least. Times
+of a processor vary by some percent, and more samples hardly narrow their intervals."""
 LEAST_CAP_S = 3.0
 
 READY_S = 70.0
 LEAST_SAMPLING_S = 12.0
 """With a time limit, sampling is shortened so that the job ends about `READY_S` after its start: a person waits for the
-result. It is not shortened below `LEAST_SAMPLING_S`."""
+result. It is not shortened below `LEAST_SAMPLING_S`, if `SAMPLING_S` is longer."""
 
 CLEAN_LEAST_S = 3.0
 """Time that must be left for the second measurement of Model in a process of its own."""
@@ -334,7 +335,7 @@ class _Run:
             gc.collect()
             torch.cuda.empty_cache()
         self.lines.step("timing")
-        cap_s = max(sampling_s(self.deadline) / len(self.variants), LEAST_CAP_S)
+        cap_s = max(sampling_s(self.deadline, self.device) / len(self.variants), LEAST_CAP_S)
         timed = race.start(replace(self.rule, time_cap_s=min(self.rule.time_cap_s, cap_s)), self.lines)
         if EAGER not in timed:
             raise JobFailedError(
@@ -679,12 +680,13 @@ def _clocks(hot_mhz: float | None, cold_mhz: float | None) -> str:
     return f"its clock does not explain that, {hot_mhz:.0f} MHz and {cold_mhz:.0f}."
 
 
-def sampling_s(deadline: Deadline) -> float:
+def sampling_s(deadline: Deadline, device: torch.device) -> float:
     """Seconds for the samples of all variants."""
+    most_s = SAMPLING_S[device.type]
     if deadline.limit_s is None:
-        return SAMPLING_S
+        return most_s
     soon_s = (READY_S - deadline.passed_s()) / WALL_FACTOR
-    return min(max(soon_s, LEAST_SAMPLING_S), SAMPLING_S)
+    return min(max(soon_s, LEAST_SAMPLING_S), most_s)
 
 
 def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:

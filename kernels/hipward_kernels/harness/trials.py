@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 SEEDS = 5
 FEWEST_SEEDS = 2
-SEED_SECONDS = 4.0
+SEED_SECONDS = 2.0
 SEED_SHARE = 0.05
 """Time of a trial from which on fewer seeds are used, in seconds, and as a share of the time that is left to the job:
 all trials together take about `SEEDS` times the smaller of the two."""
