@@ -106,6 +106,13 @@ impl<'a> PythonChecker<'a> {
         self.tree().subtree(node).take(most)
     }
 
+    /// True if `is_it` accepts a node of [`PythonChecker::within`].
+    ///
+    /// Not generic: one loop for all rules makes the browser's module smaller.
+    pub fn any_within(&self, node: Node, is_it: &dyn Fn(Node) -> bool) -> bool {
+        self.within(node).any(is_it)
+    }
+
     /// Whether `count` more nodes can be visited.
     ///
     /// The budget of a source is proportional to its length, so that the analysis takes linear time for any text.

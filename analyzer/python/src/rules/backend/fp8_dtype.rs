@@ -224,7 +224,7 @@ fn makes_tensor_of_argument(
     else {
         return false;
     };
-    cx.within(definition).any(|part| {
+    cx.any_within(definition, &|part| {
         tree.kind(part) == Kind::Identifier && tree.text(part) == name && {
             let parent = tree.parent(part);
             match parent.map(|parent| tree.kind(parent)) {

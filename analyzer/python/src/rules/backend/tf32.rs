@@ -1,6 +1,7 @@
 //! HW304: TF32, which few AMD architectures support.
 
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::first;
 use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition, filled};
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
@@ -106,11 +107,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             let asks = cx
                 .callee(node)
                 .is_some_and(|name| name.is("torch.set_float32_matmul_precision"))
-                && tree
-                    .child(node, Field::Arguments)
-                    .and_then(|arguments| tree.parts(arguments).next())
-                    .and_then(|first| string(&cx.semantics, first))
-                    .is_some_and(|precision| precision == "high");
+                && first(cx, node)
+                    .is_some_and(|first| string(&cx.semantics, first) == Some("high"));
             if asks {
                 report(cx, node);
             }

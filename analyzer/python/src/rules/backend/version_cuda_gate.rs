@@ -1,7 +1,9 @@
 //! HW301: using `torch.version.cuda` to test whether there is a GPU.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, function_around, name_of, only_returned, values};
+use crate::rules::helpers::calls::{
+    called, first, first_value, function_around, name_of, only_returned, values,
+};
 use crate::semantic::{follows_an_exit, names_rocm, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -130,7 +132,7 @@ fn chooses_device(cx: &PythonChecker<'_>, node: Node) {
     let is_device = |node: Node, device: &str| {
         let literal = match tree.kind(node) {
             // `torch.device("cuda")`
-            Kind::Call if called(cx, node) == "device" => values(cx, node).first().copied(),
+            Kind::Call if called(cx, node) == "device" => first_value(cx, node),
             _ => Some(node),
         };
         literal
@@ -273,10 +275,7 @@ fn call(cx: &PythonChecker<'_>, node: Node) {
         return;
     }
     let last = tree.text(tree.child(function, Field::Attribute).unwrap_or(function));
-    let Some(argument) = tree
-        .child(node, Field::Arguments)
-        .and_then(|arguments| tree.parts(arguments).next())
-    else {
+    let Some(argument) = first(cx, node) else {
         return;
     };
     match last {
@@ -352,7 +351,7 @@ fn body_uses(cx: &PythonChecker<'_>, condition: Node, text: &str) -> bool {
         .filter(|_| tree.field(condition) == Field::Condition)
         .and_then(|statement| tree.child(statement, Field::Consequence))
         .is_some_and(|body| {
-            cx.within(body).any(|part| {
+            cx.any_within(body, &|part| {
                 matches!(tree.kind(part), Kind::Identifier | Kind::Attribute)
                     && tree.text(part) == text
             })

@@ -1,6 +1,7 @@
 //! HW501: `torch.compile` modes with mixed results on ROCm.
 
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::first;
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
 
@@ -99,9 +100,7 @@ fn is_compile(cx: &PythonChecker<'_>, argument: Node) -> bool {
         return false;
     };
     match cx.resolve(function) {
-        Some(name) if name.is("functools.partial") => tree
-            .child(call, Field::Arguments)
-            .and_then(|arguments| tree.parts(arguments).next())
+        Some(name) if name.is("functools.partial") => first(cx, call)
             .and_then(|first| cx.resolve(first))
             .is_some_and(|first| first.is("torch.compile")),
         Some(name) => name.is("torch.compile"),

@@ -112,10 +112,9 @@ fn option(cx: &PythonChecker<'_>, node: Node) -> Option<(String, Node)> {
         .is_some_and(|name| name.is_any(&["torch.compile", "torch._inductor.config.patch"]));
     let key = tree.child(node, Field::Key).filter(|_| takes_options)?;
     // An option in `**others` may be the reason to turn this one off.
-    if cx
-        .within(holder)
-        .any(|part| tree.kind(part) == Kind::DictionarySplat && tree.parent(part) == Some(holder))
-    {
+    if cx.any_within(holder, &|part| {
+        tree.kind(part) == Kind::DictionarySplat && tree.parent(part) == Some(holder)
+    }) {
         return None;
     }
     Some((string(&cx.semantics, key)?.to_owned(), value))

@@ -91,9 +91,9 @@ fn waiting(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
     if tree.kind(node) == Kind::IfStatement {
         let condition = tree.child(node, Field::Condition)?;
         // An `.item()` in it is reported as a call.
-        let reads = cx
-            .within(condition)
-            .any(|call| tree.kind(call) == Kind::Call && called(cx, call) == "item");
+        let reads = cx.any_within(condition, &|call| {
+            tree.kind(call) == Kind::Call && called(cx, call) == "item"
+        });
         return (!reads && tests_a_tensor(cx, condition)).then_some(condition);
     }
     let waits = match called(cx, node) {

@@ -1,6 +1,7 @@
 //! HW206: the path of the CUDA toolkit.
 
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::arguments;
 use crate::semantic::{Access, environment_variable, string};
 use crate::syntax::{Field, Kind, Node};
 
@@ -115,14 +116,11 @@ pub(in crate::rules) fn is_reported(cx: &PythonChecker<'_>) -> bool {
 /// `os.environ.get("CUDA_HOME")` without a default path: the code handles a missing toolkit.
 fn may_be_missing(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
-    let fallback = tree
-        .child(node, Field::Arguments)
-        .and_then(|arguments| tree.parts(arguments).nth(1))
-        .or_else(|| {
-            let parent = tree.parent(node)?;
-            tree.child(parent, Field::Right)
-                .filter(|_| tree.kind(parent) == Kind::BooleanOperator)
-        });
+    let fallback = arguments(cx, node).get(1).copied().or_else(|| {
+        let parent = tree.parent(node)?;
+        tree.child(parent, Field::Right)
+            .filter(|_| tree.kind(parent) == Kind::BooleanOperator)
+    });
     tree.kind(node) == Kind::Call
         && !fallback
             .and_then(|fallback| string(&cx.semantics, fallback))

@@ -35,6 +35,11 @@ pub(crate) fn arguments(cx: &PythonChecker<'_>, call: Node) -> Vec<Node> {
         .unwrap_or_default()
 }
 
+/// The first argument of `call`, which may be a keyword argument.
+pub(crate) fn first(cx: &PythonChecker<'_>, call: Node) -> Option<Node> {
+    arguments(cx, call).first().copied()
+}
+
 /// The values of all arguments of `call`.
 pub(crate) fn values(cx: &PythonChecker<'_>, call: Node) -> Vec<Node> {
     let tree = cx.tree();
@@ -45,6 +50,11 @@ pub(crate) fn values(cx: &PythonChecker<'_>, call: Node) -> Vec<Node> {
         }
     }
     values
+}
+
+/// The value of the first argument of `call`.
+pub(crate) fn first_value(cx: &PythonChecker<'_>, call: Node) -> Option<Node> {
+    values(cx, call).first().copied()
 }
 
 /// The value of the argument `name`.
@@ -202,8 +212,9 @@ pub(crate) fn decorators(cx: &PythonChecker<'_>, definition: Node) -> Vec<Node> 
 /// True if `within` contains an identifier with the text `name`.
 pub(crate) fn mentions(cx: &PythonChecker<'_>, within: Node, name: &str) -> bool {
     let tree = cx.tree();
-    cx.within(within)
-        .any(|node| tree.kind(node) == Kind::Identifier && tree.text(node) == name)
+    cx.any_within(within, &|node| {
+        tree.kind(node) == Kind::Identifier && tree.text(node) == name
+    })
 }
 
 /// True if any identifier in `within` contains one of `parts`.

@@ -1,8 +1,8 @@
 //! Shared helpers for PyTorch rules: code in `forward`, compiled code, tensors, reference implementations.
 
 use super::calls::{
-    called, class_of, contains_any, decorators, earlier, function_around, is_within_name, keyword,
-    name_of, own_attribute, receiver, values,
+    called, class_of, contains_any, decorators, earlier, first_value, function_around,
+    is_within_name, keyword, name_of, own_attribute, receiver, values,
 };
 use crate::checker::PythonChecker;
 use crate::semantic::Value;
@@ -108,7 +108,7 @@ fn is_torch_compile(cx: &PythonChecker<'_>, decorator: Node) -> bool {
         Kind::Call => {
             cx.callee(decorator)
                 .is_some_and(|name| name.is("torch.compile"))
-                || values(cx, decorator).first().copied().is_some_and(is)
+                || first_value(cx, decorator).is_some_and(is)
         }
         _ => is(decorator),
     }
@@ -251,7 +251,7 @@ fn is_tensor_call(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
     match receiver(cx, call) {
         // `self.layer(x)`: a call of a module with a tensor.
         Some(object) if cx.tree().text(object) == "self" => {
-            values(cx, call).first().copied().is_some_and(tensor)
+            first_value(cx, call).is_some_and(tensor)
         }
         Some(object) => tensor(object),
         None => false,

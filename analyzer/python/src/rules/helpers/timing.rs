@@ -1,6 +1,6 @@
 //! Timed regions, and the GPU work in them: shared by the rules on measurements.
 
-use super::calls::{called, contains_any, function_around, name_of, receiver};
+use super::calls::{called, contains_any, function_around, keyword, name_of, receiver};
 use crate::checker::PythonChecker;
 use crate::semantic::{Value, string_parts};
 use crate::syntax::{Field, Kind, Node};
@@ -122,7 +122,7 @@ pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
     let receiver = tree.child(function, Field::Object).unwrap_or(function);
     // A schedule of learning rates computes on the host; a sampler's `scheduler.step(noise, t, latents)` does not.
     if method == Some("step")
-        && arguments(cx, call).next().is_none()
+        && arguments(cx, call).is_empty()
         && contains_any(tree.text(receiver), &["sched"])
     {
         return false;
@@ -144,15 +144,32 @@ pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
             && !name.is_in("torch.cuda")
             && !name.is_any(&["torch.compile", "torch.save"])
     });
-    is_torch && arguments(cx, call).any(|argument| is_on_gpu(cx, argument, MAX_DEPTH))
+    is_torch && takes_from_gpu(cx, call, MAX_DEPTH)
 }
 
-fn arguments<'c>(cx: &'c PythonChecker<'_>, call: Node) -> impl Iterator<Item = Node> + 'c {
-    let tree = cx.tree();
-    tree.child(call, Field::Arguments)
-        .into_iter()
-        .flat_map(|arguments| tree.parts(arguments))
-        .map(|argument| tree.child(argument, Field::Value).unwrap_or(argument))
+fn arguments(cx: &PythonChecker<'_>, call: Node) -> Vec<Node> {
+    let mut found = super::calls::arguments(cx, call);
+    for argument in &mut found {
+        *argument = cx
+            .tree()
+            .child(*argument, Field::Value)
+            .unwrap_or(*argument);
+    }
+    found
+}
+
+/// True if the first argument is a GPU's device.
+fn names_gpu(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
+    let first = arguments(cx, call).first().copied();
+    first.is_some_and(|first| is_gpu_device(cx, first, depth))
+}
+
+/// True if an argument is on the GPU.
+fn takes_from_gpu(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
+    let arguments = arguments(cx, call);
+    arguments
+        .iter()
+        .any(|argument| is_on_gpu(cx, *argument, depth))
 }
 
 /// True if the source moves this value to the GPU.
@@ -178,18 +195,8 @@ fn is_on_gpu(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
             let Some(function) = tree.child(node, Field::Function) else {
                 return false;
             };
-            let given_device = tree
-                .child(node, Field::Arguments)
-                .into_iter()
-                .flat_map(|arguments| tree.parts(arguments))
-                .filter(|argument| tree.kind(*argument) == Kind::KeywordArgument)
-                .any(|argument| {
-                    tree.child(argument, Field::Name)
-                        .is_some_and(|name| tree.text(name) == "device")
-                        && tree
-                            .child(argument, Field::Value)
-                            .is_some_and(|value| is_gpu_device(cx, value, depth))
-                });
+            let given_device =
+                keyword(cx, node, "device").is_some_and(|device| is_gpu_device(cx, device, depth));
             if given_device {
                 return true;
             }
@@ -200,10 +207,7 @@ fn is_on_gpu(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
                 {
                     Some("cuda") => return true,
                     Some("to") => {
-                        let mut arguments = arguments(cx, node).peekable();
-                        return arguments
-                            .peek()
-                            .is_some_and(|first| is_gpu_device(cx, *first, depth))
+                        return names_gpu(cx, node, depth)
                             || (tree.text(node).contains("dtype") && is_on_gpu(cx, object, depth));
                     }
                     Some("cpu" | "item" | "tolist" | "numpy" | "size" | "numel") => return false,
@@ -217,7 +221,7 @@ fn is_on_gpu(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
             }
             cx.resolve(function)
                 .is_some_and(|name| name.root() == "torch")
-                && arguments(cx, node).any(|argument| is_on_gpu(cx, argument, depth))
+                && takes_from_gpu(cx, node, depth)
         }
         _ => false,
     }
@@ -252,9 +256,7 @@ fn moved_names(cx: &PythonChecker<'_>, depth: u8) -> Vec<Node> {
             let function = tree.child(call, Field::Function)?;
             let moves = match tree.text(tree.child(function, Field::Attribute)?) {
                 "cuda" => true,
-                "to" => arguments(cx, call)
-                    .next()
-                    .is_some_and(|first| is_gpu_device(cx, first, depth)),
+                "to" => names_gpu(cx, call, depth),
                 _ => false,
             };
             let moved = tree.child(function, Field::Object)?;
@@ -285,9 +287,7 @@ fn is_gpu_device(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
             .any(|choice| is_gpu_device(cx, choice, depth)),
         Kind::Call => {
             cx.callee(node).is_some_and(|name| name.is("torch.device"))
-                && arguments(cx, node)
-                    .next()
-                    .is_some_and(|first| is_gpu_device(cx, first, depth))
+                && names_gpu(cx, node, depth)
         }
         _ => false,
     }
@@ -298,12 +298,14 @@ pub(crate) fn waits_after(cx: &PythonChecker<'_>, work: Node, end: Node) -> bool
     let tree = cx.tree();
     // `layer.register_forward_hook(keep)`: the hook copies each result to the host.
     let hooks = || {
-        function_around(cx, end)
-            .into_iter()
-            .flat_map(|around| cx.within(around))
-            .filter(|call| tree.kind(*call) == Kind::Call && called(cx, *call).ends_with("_hook"))
-            .flat_map(|call| arguments(cx, call).collect::<Vec<_>>())
-            .any(|hook| waits_inside(cx, hook, MAX_DEPTH) == Some(true))
+        function_around(cx, end).is_some_and(|around| {
+            cx.any_within(around, &|call| {
+                called(cx, call).ends_with("_hook")
+                    && arguments(cx, call)
+                        .iter()
+                        .any(|hook| waits_inside(cx, *hook, MAX_DEPTH) == Some(true))
+            })
+        })
     };
     // In a loop that waits each time, only the end of the last round is not measured.
     let in_its_loop = || {
@@ -315,8 +317,7 @@ pub(crate) fn waits_after(cx: &PythonChecker<'_>, work: Node, end: Node) -> bool
                 )
             })
             .take_while(|around| !tree.contains(*around, end))
-            .flat_map(|around| cx.within(around))
-            .any(|call| tree.kind(call) == Kind::Call && waits_surely(cx, call))
+            .any(|around| cx.any_within(around, &|call| waits_surely(cx, call)))
     };
     if hooks() || in_its_loop() {
         return true;
@@ -345,13 +346,15 @@ pub(crate) fn waits(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
     match last {
         "to" => {
             let to_cpu = arguments(cx, call)
-                .next()
-                .is_some_and(|first| string_parts(&cx.semantics, first).first() == Some(&"cpu"));
+                .first()
+                .is_some_and(|first| string_parts(&cx.semantics, *first).first() == Some(&"cpu"));
             return to_cpu;
         }
         "allclose" | "assert_close" | "equal" => return true,
         "float" | "int" | "bool" | "print" | "str" if tree.kind(function) == Kind::Identifier => {
-            return arguments(cx, call).any(|argument| tree.kind(argument) != Kind::String);
+            return arguments(cx, call)
+                .iter()
+                .any(|argument| tree.kind(*argument) != Kind::String);
         }
         _ => {}
     }
@@ -415,7 +418,7 @@ pub(crate) fn region(cx: &PythonChecker<'_>, node: Node) -> Option<(Node, Node)>
 fn event_readings(cx: &PythonChecker<'_>, call: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
     let start = receiver(cx, call)?;
-    let end = super::calls::arguments(cx, call).first().copied()?;
+    let end = super::calls::first(cx, call)?;
     let around = function_around(cx, call).unwrap_or(tree.root());
     let record = |event: Node| {
         cx.within(around).find(|node| {
@@ -514,7 +517,7 @@ fn is_divided(cx: &PythonChecker<'_>, node: Node) -> bool {
                     return false;
                 };
                 let around = function_around(cx, node).unwrap_or(tree.root());
-                return cx.within(around).any(|usage| {
+                return cx.any_within(around, &|usage| {
                     tree.kind(usage) == Kind::Identifier
                         && usage > current
                         && tree.field(usage) == Field::Left

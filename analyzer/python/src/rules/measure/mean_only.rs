@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    arguments, called, contains_any, function_around, mentions, receiver, sides, values,
+    called, contains_any, first, first_value, function_around, mentions, receiver, sides,
 };
 use crate::rules::helpers::timing::{CLOCKS, clock_readings};
 use crate::syntax::{Field, Kind, Node};
@@ -118,13 +118,13 @@ fn averaged<'a>(cx: &PythonChecker<'a>, node: Node) -> Option<&'a str> {
         if !is_mean {
             return None;
         }
-        values(cx, node).first().copied()?
+        first_value(cx, node)?
     } else {
         let (sum, count) = sides(cx, node, "/")?;
         if called(cx, sum) != "sum" || receiver(cx, sum).is_some() {
             return None;
         }
-        let list = arguments(cx, sum).first().copied()?;
+        let list = first(cx, sum)?;
         let is_count = called(cx, count) == "len" && tree.text(count).contains(tree.text(list));
         if !is_count && tree.kind(count) != Kind::Identifier {
             return None;
@@ -146,7 +146,7 @@ fn mean_name(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
 fn holds_times(cx: &PythonChecker<'_>, around: Node, list: &str) -> bool {
     let tree = cx.tree();
     let is_time = |value: Node| {
-        cx.within(value).any(|inner| match tree.kind(inner) {
+        cx.any_within(value, &|inner| match tree.kind(inner) {
             Kind::BinaryOperator => clock_readings(cx, inner).is_some(),
             Kind::Call => {
                 called(cx, inner) == "elapsed_time"
@@ -158,7 +158,7 @@ fn holds_times(cx: &PythonChecker<'_>, around: Node, list: &str) -> bool {
     cx.within(around)
         .filter(|node| tree.kind(*node) == Kind::Call && called(cx, *node) == "append")
         .filter(|call| receiver(cx, *call).is_some_and(|object| tree.text(object) == list))
-        .filter_map(|call| arguments(cx, call).first().copied())
+        .filter_map(|call| first(cx, call))
         .any(|value| is_time(value) || is_time(cx.semantics.expression(value)))
 }
 
@@ -167,7 +167,7 @@ fn has_spread(cx: &PythonChecker<'_>, around: Node, list: &str) -> bool {
     const OTHER: &str = "median percentile quantile std stdev pstdev var variance min max amin amax sorted sort tensor array \
         asarray extend dump DataFrame describe savetxt histogram hist plot dumps";
     let tree = cx.tree();
-    cx.within(around).any(|node| match tree.kind(node) {
+    cx.any_within(around, &|node| match tree.kind(node) {
         Kind::Call => {
             (listed(OTHER, called(cx, node)) || contains_any(called(cx, node), &["stat", "summar"]))
                 && mentions(cx, node, list)

@@ -2,8 +2,8 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    called, contains_any, function_around, has_text, latest, mentions_any, own_attribute, receiver,
-    sides, values,
+    called, contains_any, first_value, function_around, has_text, latest, mentions_any,
+    own_attribute, receiver, sides,
 };
 use crate::rules::helpers::modules::{has_kernel, is_reference};
 use crate::syntax::{Field, Kind, Node};
@@ -115,10 +115,8 @@ fn gates(cx: &PythonChecker<'_>, gate: Node, other: Node) -> bool {
         return false;
     }
     // The activation of a parameter, `self.act(self.alpha)`, is a scale.
-    let Some(argument) = values(cx, activation)
-        .first()
-        .copied()
-        .filter(|argument| tree.kind(*argument) != Kind::Attribute)
+    let Some(argument) =
+        first_value(cx, activation).filter(|argument| tree.kind(*argument) != Kind::Attribute)
     else {
         return false;
     };

@@ -1,7 +1,7 @@
 //! HW608: a constant tensor that each `forward` creates again.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{arguments, called, own_attribute, values};
+use crate::rules::helpers::calls::{arguments, called, first_value, own_attribute, values};
 use crate::rules::helpers::modules::forward_around;
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
@@ -89,7 +89,7 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     };
     let made = if is_triangle && callee.root() == "torch" {
         // `torch.triu(torch.ones(n, n))`
-        match values(cx, call).first().copied() {
+        match first_value(cx, call) {
             Some(inner) if matches!(called(cx, inner), "ones" | "full") => inner,
             _ => return,
         }

@@ -98,9 +98,9 @@ fn check(cx: &PythonChecker<'_>, loop_: Node) {
         .filter(|node| tree.kind(*node) == Kind::Identifier)
         .map(|node| tree.text(node))
         .collect();
-    let runs_one = cx
-        .within(body)
-        .any(|node| tree.kind(node) == Kind::Call && runs_expert(cx, node, body, &variables));
+    let runs_one = cx.any_within(body, &|node| {
+        tree.kind(node) == Kind::Call && runs_expert(cx, node, body, &variables)
+    });
     let Some(function) = function_around(cx, loop_) else {
         return;
     };
@@ -134,7 +134,7 @@ fn runs_expert(cx: &PythonChecker<'_>, call: Node, body: Node, variables: &[&str
                 && tree
                     .child(call, Field::Arguments)
                     .is_some_and(|list| tree.parts(list).next().is_some())
-                || cx.within(body).any(|node| {
+                || cx.any_within(body, &|node| {
                     tree.kind(node) == Kind::Assignment
                         && tree
                             .child(node, Field::Left)

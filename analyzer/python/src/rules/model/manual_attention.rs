@@ -2,8 +2,8 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    argument, called, contains_any, earlier, function_around, has_text, latest, mentions, name_of,
-    operator, receiver, sides, values,
+    argument, called, contains_any, earlier, first_value, function_around, has_text, latest,
+    mentions, name_of, operator, receiver, sides, values,
 };
 use crate::rules::helpers::modules::{has_fused_attention, is_reference};
 use crate::syntax::{Field, Kind, Node};
@@ -124,10 +124,7 @@ fn attention<'a>(cx: &PythonChecker<'a>, softmax: Node) -> Option<(Node, &'a str
         if is_torch.is_some_and(|name| name.root() != "torch") {
             return None;
         }
-        (
-            values(cx, softmax).first().copied()?,
-            argument(cx, softmax, 1, "dim"),
-        )
+        (first_value(cx, softmax)?, argument(cx, softmax, 1, "dim"))
     };
     let is_last = dim.is_none_or(|dim| matches!(tree.text(dim), "-1" | "2" | "3"));
     if !is_last || !comes_from_scores(cx, scores, 6) {
@@ -179,7 +176,7 @@ fn is_score_product(cx: &PythonChecker<'_>, node: Node) -> bool {
     if contains_any(tree.text(right), &["weight", "embed", "lm_head", "rout"]) {
         return false;
     }
-    cx.within(right).any(|part| {
+    cx.any_within(right, &|part| {
         matches!(
             tree.text(part),
             "transpose" | "permute" | "swapaxes" | "swapdims" | "mT" | "T" | "t" | "rearrange"
@@ -223,9 +220,9 @@ fn weigh<'a>(cx: &PythonChecker<'a>, function: Node, softmax: Node) -> Option<(N
                 let carries = tree.contains(right, softmax)
                     || carriers.iter().any(|name| mentions(cx, right, name));
                 // A product inside the softmax computes the scores, not the result.
-                let is_result = cx
-                    .within(right)
-                    .any(|inner| operands(cx, inner).is_some() && !tree.contains(softmax, inner));
+                let is_result = cx.any_within(right, &|inner| {
+                    operands(cx, inner).is_some() && !tree.contains(softmax, inner)
+                });
                 if carries && tree.kind(left) == Kind::Identifier && !is_result {
                     carriers.push(tree.text(left));
                 }

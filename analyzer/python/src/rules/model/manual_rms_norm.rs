@@ -1,7 +1,9 @@
 //! HW604: RMS normalization written out.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, has_text, latest, operator, receiver, sides, values};
+use crate::rules::helpers::calls::{
+    called, first_value, has_text, latest, operator, receiver, sides, values,
+};
 use crate::rules::helpers::modules::{has_kernel, is_reference};
 use crate::syntax::{Kind, Node};
 use hipward_analyzer_core::Version;
@@ -92,7 +94,7 @@ fn mean_square(cx: &PythonChecker<'_>, root: Node) -> Option<Node> {
         return None;
     }
     let argument = match resolved {
-        Some(_) => values(cx, root).first().copied()?,
+        Some(_) => first_value(cx, root)?,
         None => receiver(cx, root)?,
     };
     let (left, right) = sides(cx, latest(cx, argument), "+")?;
@@ -101,9 +103,9 @@ fn mean_square(cx: &PythonChecker<'_>, root: Node) -> Option<Node> {
         .map(|side| latest(cx, side))
         .find(|side| called(cx, *side) == "mean")?;
     let is_last =
-        cx.within(mean).any(|part| tree.text(part) == "-1") && tree.text(mean).contains("keepdim");
+        cx.any_within(mean, &|part| tree.text(part) == "-1") && tree.text(mean).contains("keepdim");
     let squared = match cx.callee(mean) {
-        Some(_) => values(cx, mean).first().copied()?,
+        Some(_) => first_value(cx, mean)?,
         None => receiver(cx, mean)?,
     };
     (is_last && is_square(cx, latest(cx, squared))).then_some(mean)
@@ -119,7 +121,7 @@ fn is_square(cx: &PythonChecker<'_>, node: Node) -> bool {
         return true;
     }
     let base = match cx.callee(node) {
-        Some(_) => values(cx, node).first().copied(),
+        Some(_) => first_value(cx, node),
         None => receiver(cx, node),
     };
     let is_power = match called(cx, node) {

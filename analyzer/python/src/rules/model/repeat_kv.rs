@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    called, function_around, has_text, mentions, mentions_any, operator, receiver, values,
+    called, first_value, function_around, has_text, mentions, mentions_any, operator, receiver,
 };
 use crate::rules::helpers::modules::is_reference;
 use crate::syntax::{Field, Kind, Node};
@@ -95,7 +95,7 @@ fn repeats(cx: &PythonChecker<'_>, call: Node) -> bool {
     let subject = match called(cx, call) {
         "repeat_kv" => return true,
         "repeat_interleave" if has_text(cx, "torch") => match cx.callee(call) {
-            Some(name) if name.is("torch.repeat_interleave") => values(cx, call).first().copied(),
+            Some(name) if name.is("torch.repeat_interleave") => first_value(cx, call),
             Some(_) => None,
             None => receiver(cx, call),
         },

@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    argument, class_of, function_around, latest, own_attribute, sides, values,
+    argument, class_of, first_value, function_around, latest, own_attribute, sides, values,
 };
 use crate::rules::helpers::modules::linear;
 use crate::syntax::{Field, Kind, Node};
@@ -115,9 +115,7 @@ fn pair<'a>(
         return None;
     }
     // The activation's argument, or the receiver of `.sigmoid()`.
-    let inner = values(cx, activation)
-        .first()
-        .copied()
+    let inner = first_value(cx, activation)
         .or_else(|| tree.child(tree.child(activation, Field::Function)?, Field::Object))?;
     let (gate, same) = projection(cx, latest(cx, inner))?;
     (gate != up && same == input).then_some((gate, up, input))

@@ -1,7 +1,7 @@
 //! HW601: three projections of one tensor.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::own_attribute;
+use crate::rules::helpers::calls::{arguments, own_attribute};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -195,11 +195,7 @@ fn common_input<'a>(cx: &PythonChecker<'a>, body: Node, names: [&str; 3]) -> Opt
             let Some(position) = names.iter().position(|name| *name == called) else {
                 continue;
             };
-            let arguments: Vec<_> = tree
-                .child(call, Field::Arguments)
-                .map(|arguments| tree.parts(arguments).collect())
-                .unwrap_or_default();
-            if let [only] = arguments[..]
+            if let [only] = arguments(cx, call)[..]
                 && tree.kind(only) == Kind::Identifier
             {
                 calls[position] = Some((only, tree.text(only)));

@@ -3,7 +3,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::{has_text, keyword, values};
+use crate::rules::helpers::calls::{first_value, has_text, keyword};
 use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule, may_import};
 use crate::rules::vendor::cuda_only_library::{MISSING, RULE, check_table};
 use crate::rules::vendor::flash_attn;
@@ -161,7 +161,7 @@ fn check_attention(cx: &PythonChecker<'_>, call: Node) {
             .is_some_and(|name| name.is("kernels.get_kernel"))
     };
     let Some(value) = keyword(cx, call, "attn_implementation")
-        .or_else(|| values(cx, call).first().copied().filter(|_| is_hub()))
+        .or_else(|| first_value(cx, call).filter(|_| is_hub()))
         // `"flash_attention_3" if use_flash else "sdpa"`
         .map(|value| match cx.tree().kind(value) {
             Kind::ConditionalExpression => cx.tree().parts(value).next().unwrap_or(value),

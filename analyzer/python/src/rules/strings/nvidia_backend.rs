@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::{called, has_any_text, has_text, values};
+use crate::rules::helpers::calls::{called, first_value, has_any_text, has_text};
 use crate::rules::triton::cuda_libdevice;
 use crate::rules::vendor::tensorrt;
 use crate::semantic::string;
@@ -51,7 +51,7 @@ fn check_target(cx: &PythonChecker<'_>, node: Node) {
             .is_some_and(|text| words.contains(&text))
     };
     let is_cuda = if tree.kind(node) == Kind::Call {
-        called(cx, node) == "GPUTarget" && is(values(cx, node).first().copied(), &["cuda"])
+        called(cx, node) == "GPUTarget" && is(first_value(cx, node), &["cuda"])
     } else {
         let object = tree.child(node, Field::Value);
         object.is_some_and(|object| tree.text(object).ends_with(".asm"))

@@ -2,7 +2,8 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    arguments, called, function_around, mentions, mentions_any, receiver, sides, values,
+    arguments, called, first_value, function_around, mentions, mentions_any, receiver, sides,
+    values,
 };
 use crate::rules::helpers::kernels::{
     constants, given, is_tl, kernel_around, launched, launches, parameters,
@@ -161,17 +162,17 @@ fn row_length<'a>(
 ) -> Option<&'a str> {
     let tree = cx.tree();
     // `tl.program_id(1) * BLOCK`: other programs process the rest of the row.
-    let moves_on = cx.within(kernel).any(|node| {
+    let moves_on = cx.any_within(kernel, &|node| {
         let product = sides(cx, node, "*");
         product
             .is_some_and(|(left, right)| [left, right].map(|side| tree.text(side)).contains(&block))
     });
     let assignment = tree.parent(arange)?;
     let columns = tree.child(assignment, Field::Left)?;
-    let has_loop = cx
-        .within(kernel)
-        .any(|node| matches!(tree.kind(node), Kind::ForStatement | Kind::WhileStatement));
-    let reduces = cx.within(kernel).any(|node| {
+    let has_loop = cx.any_within(kernel, &|node| {
+        matches!(tree.kind(node), Kind::ForStatement | Kind::WhileStatement)
+    });
+    let reduces = cx.any_within(kernel, &|node| {
         ["sum", "max", "min", "softmax", "argmax", "cumsum"]
             .iter()
             .any(|name| is_tl(cx, node, name))
@@ -221,7 +222,7 @@ fn literal_size(cx: &PythonChecker<'_>, length: Node) -> Option<i64> {
             is_shape.then_some((tree.child(shape, Field::Object)?, index))?
         }
         Kind::Call if called(cx, length) == "size" => {
-            (receiver(cx, length)?, values(cx, length).first().copied()?)
+            (receiver(cx, length)?, first_value(cx, length)?)
         }
         _ => return None,
     };

@@ -88,7 +88,7 @@ fn check(cx: &PythonChecker<'_>, kernel: Node) {
         return;
     }
     let tree = cx.tree();
-    let multiplies = cx.within(kernel).any(|node| {
+    let multiplies = cx.any_within(kernel, &|node| {
         tree.kind(node) == Kind::Call && (is_tl(cx, node, "dot") || is_tl(cx, node, "dot_scaled"))
     });
     for one in configurations(cx, kernel) {

@@ -188,13 +188,13 @@ fn base_and_offsets(cx: &PythonChecker<'_>, kernel: Node, pointer: Node) -> Opti
 fn has_range(cx: &PythonChecker<'_>, value: Node) -> bool {
     let tree = cx.tree();
     let by_program = |node: Node| {
-        cx.within(node).any(|inner| {
+        cx.any_within(node, &|inner| {
             is_tl(cx, inner, "program_id")
                 || tree.kind(inner) == Kind::Identifier
                     && is_tl(cx, cx.semantics.expression(inner), "program_id")
         })
     };
-    let has = |name: &str| cx.within(value).any(|node| is_tl(cx, node, name));
+    let has = |name: &str| cx.any_within(value, &|node| is_tl(cx, node, name));
     let starts_elsewhere = cx
         .within(value)
         .filter(|node| tree.kind(*node) == Kind::Identifier)
@@ -215,7 +215,7 @@ fn same_value(cx: &PythonChecker<'_>, a: Node, b: Node) -> bool {
 fn compares(cx: &PythonChecker<'_>, mask: Node, offsets: &str) -> bool {
     let tree = cx.tree();
     let mask = cx.semantics.expression(mask);
-    cx.within(mask).any(|node| {
+    cx.any_within(mask, &|node| {
         tree.kind(node) == Kind::ComparisonOperator
             && tree
                 .parts(node)

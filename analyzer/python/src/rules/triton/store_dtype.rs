@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    argument, called, contains_any, keyword, latest, name_of, receiver, values,
+    argument, called, contains_any, first_value, keyword, latest, name_of, receiver,
 };
 use crate::rules::helpers::kernels::{is_tl, kernel_around, parameters, pointer};
 use crate::syntax::{Field, Kind, Node};
@@ -109,7 +109,7 @@ fn fixed_dtype(cx: &PythonChecker<'_>, store: Node) -> Option<Node> {
         return None;
     }
     receiver(cx, cast)?;
-    let dtype = values(cx, cast).first().copied()?;
+    let dtype = first_value(cx, cast)?;
     let is_fixed = cx.tree().kind(dtype) == Kind::Attribute
         && cx.resolve(dtype).is_some_and(|name| {
             name.is_any(&["triton.language.bfloat16", "triton.language.float16"])

@@ -1,7 +1,7 @@
 //! HW704: quotients of exponentials that overflow to NaN.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{contains_any, latest, sides, values};
+use crate::rules::helpers::calls::{contains_any, first_value, latest, sides, values};
 use crate::rules::helpers::kernels::{is_tl, kernel_around};
 use crate::syntax::{Field, Kind, Node};
 
@@ -133,8 +133,7 @@ fn is_plain_softmax(cx: &PythonChecker<'_>, above: Node, below: Node) -> bool {
         && is_unbounded(cx, above)
         && values(cx, above).first().is_some_and(|argument| {
             let argument = latest(cx, *argument);
-            !cx.within(argument)
-                .any(|node| sides(cx, node, "-").is_some())
+            !cx.any_within(argument, &|node| sides(cx, node, "-").is_some())
         })
 }
 
@@ -145,12 +144,12 @@ fn is_unbounded(cx: &PythonChecker<'_>, node: Node) -> bool {
     if !is_tl(cx, call, "exp") && !is_tl(cx, call, "exp2") {
         return false;
     }
-    let Some(argument) = values(cx, call).first().copied() else {
+    let Some(argument) = first_value(cx, call) else {
         return false;
     };
     // Follows two names: `x2 = 2 * x`, `x = tl.minimum(x, 10)`.
     let is_bounded = |node: Node| {
-        cx.within(node).any(|inner| {
+        cx.any_within(node, &|inner| {
             tree.kind(inner) == Kind::Identifier && contains_any(tree.text(inner), BOUNDS)
         })
     };

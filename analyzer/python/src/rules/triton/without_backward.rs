@@ -228,7 +228,7 @@ fn is_autograd_function(cx: &PythonChecker<'_>, class: Node) -> bool {
 /// `self.weight = nn.Parameter(…)` that is not frozen where it is created, or a PyTorch layer that has one.
 fn has_trainable_parameter(cx: &PythonChecker<'_>, class: Node) -> bool {
     let tree = cx.tree();
-    cx.within(class).any(|node| {
+    cx.any_within(class, &|node| {
         tree.kind(node) == Kind::Call
             && matches!(
                 called(cx, node),
@@ -258,7 +258,7 @@ fn runs_without_gradients(cx: &PythonChecker<'_>, function: Node) -> bool {
         .iter()
         .any(|decorator| contains_any(tree.text(*decorator), SIGNS));
     by_decorator
-        || cx.within(function).any(|node| {
+        || cx.any_within(function, &|node| {
             tree.kind(node) == Kind::Identifier
                 && contains_any(
                     tree.text(node),

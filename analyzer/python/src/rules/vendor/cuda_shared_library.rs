@@ -1,7 +1,7 @@
 //! HW114: loading CUDA shared libraries by name.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::has_text;
+use crate::rules::helpers::calls::{first, has_text};
 use crate::semantic::{Value, folded, is_import_guarded};
 use crate::syntax::{Field, Kind, Node};
 
@@ -86,10 +86,7 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     if loader.is_none() && !finds_loaded_library(cx, call) {
         return;
     }
-    let Some(argument) = tree
-        .child(call, Field::Arguments)
-        .and_then(|arguments| tree.parts(arguments).next())
-    else {
+    let Some(argument) = first(cx, call) else {
         return;
     };
     // A message about a library has spaces.
