@@ -1,20 +1,21 @@
 //! HW113: ONNX Runtime's execution providers for NVIDIA GPUs.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::name_of;
+use crate::rules::helpers::calls::{contains_any, has_any_text, name_of};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds the execution providers `CUDAExecutionProvider` and `TensorrtExecutionProvider` requested by name.
+    /// Finds the execution providers `CUDAExecutionProvider`, `TensorrtExecutionProvider` and `ROCMExecutionProvider`
+    /// requested by name.
     ///
     /// ## Why on ROCm
     ///
-    /// A build of ONNX Runtime for ROCm has neither of them. If one is requested, ONNX Runtime prints a warning and
+    /// A build of ONNX Runtime for ROCm has none of them. If one is requested, ONNX Runtime prints a warning and
     /// runs the model on the next provider in the list, usually the CPU. AMD's provider is `MIGraphXExecutionProvider`;
-    /// the older `ROCMExecutionProvider` was removed.
+    /// ONNX Runtime 1.23 removed the older `ROCMExecutionProvider`.
     ///
     /// ## Example
     ///
@@ -29,15 +30,17 @@ declare_rule! {
     /// ```python
     /// import onnxruntime
     ///
-    /// session = onnxruntime.InferenceSession("model.onnx", providers=["MIGraphXExecutionProvider"])
+    /// session = onnxruntime.InferenceSession("model.onnx", providers=["MIGraphXExecutionProvider", "CUDAExecutionProvider"])
     /// ```
     ///
     /// A list may contain the providers of both vendors: missing providers are skipped. A source that also names the
-    /// MIGraphX provider is not reported, and in a test of the NVIDIA provider the severity is info.
+    /// MIGraphX provider is not reported, and in a test of the NVIDIA provider the severity is info. A source that names
+    /// the ROCm provider is reported for that provider only.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: on an NVIDIA host the new provider is missing.
+    /// Unsafe: on an NVIDIA host ONNX Runtime prints a warning that the new provider is missing. No fix is offered
+    /// outside of a list, or where a condition around it tests for a provider.
     ///
     /// ## References
     ///
@@ -54,21 +57,21 @@ declare_rule! {
         visit: [String],
     }
 }
-const CUDA: &[&str] = &["CUDAExecutionProvider", "TensorrtExecutionProvider"];
 const MIGRAPHX: &str = "MIGraphXExecutionProvider";
+const ROCM: &str = "ROCMExecutionProvider";
+const TITLE: &str = "Request MIGraphXExecutionProvider before it";
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let text = tree.text(node);
-    let Some(name) = text
-        .ends_with(['"', '\''])
-        .then(|| text.trim_matches(['"', '\'']))
-        .filter(|name| CUDA.contains(name))
-    else {
-        return;
+    let name = text.trim_matches(['"', '\'']);
+    let others: &[_] = match name {
+        ROCM => &[MIGRAPHX],
+        "CUDAExecutionProvider" | "TensorrtExecutionProvider" => &[MIGRAPHX, ROCM],
+        _ => return,
     };
     // `"CUDAExecutionProvider" in onnxruntime.get_available_providers()` is only a query.
-    if only_queries(cx, node) || knows_migraphx(cx) {
+    if only_queries(cx, node) || has_any_text(cx, others) {
         return;
     }
     // A test of NVIDIA's provider stays unchanged, and AMD's provider gets a test of its own.
@@ -82,11 +85,35 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         severity,
         node,
         format!("ONNX Runtime for ROCm has no {name}: it prints a warning, and the model runs on the CPU."),
-        RawFix::unsafe_edits(
-            "Use MIGraphXExecutionProvider",
-            vec![(tree.span(node), text.replace(name, MIGRAPHX))],
-        ),
+        match item(cx, node) {
+            Some(at) => {
+                RawFix::unsafe_edits(TITLE, vec![(at..at, text.replace(name, MIGRAPHX) + ", ")])
+            }
+            None => RawFix::display_only(TITLE),
+        },
     );
+}
+
+/// The start of the item in a list, which may be a tuple with the provider's options. None if an earlier item gets the
+/// new provider, or if a condition tests for a provider.
+fn item(cx: &PythonChecker<'_>, node: Node) -> Option<usize> {
+    let tree = cx.tree();
+    let mut item = node;
+    let mut around = tree.parent(node)?;
+    while tree.kind(around) == Kind::Tuple {
+        item = around;
+        around = tree.parent(around)?;
+    }
+    let before = tree.source().get(tree.start(around)..tree.start(node))?;
+    let is_asked = tree.ancestors(around).any(|around| {
+        let condition = match tree.kind(around) {
+            Kind::ConditionalExpression => tree.parts(around).nth(1),
+            _ => tree.child(around, Field::Condition),
+        };
+        condition.is_some_and(|condition| tree.text(condition).contains("rovider"))
+    });
+    let is_first = !contains_any(before, &["CUDAExec", "TensorrtExec"]);
+    (tree.kind(around) == Kind::List && is_first && !is_asked).then(|| tree.start(item))
 }
 
 /// True for a comparison or an assertion with the name, or with a list that contains it, and for a key.
@@ -128,18 +155,4 @@ fn is_in_a_test(cx: &PythonChecker<'_>, node: Node) -> bool {
         .any(|around| {
             tree.kind(around) == Kind::FunctionDefinition && name_of(cx, around).starts_with("test")
         })
-}
-
-fn knows_migraphx(cx: &PythonChecker<'_>) -> bool {
-    let tree = cx.tree();
-    let find = || {
-        tree.nodes()
-            .find(|node| {
-                tree.kind(*node) == Kind::StringContent
-                    && matches!(tree.text(*node), MIGRAPHX | "ROCMExecutionProvider")
-            })
-            .into_iter()
-            .collect()
-    };
-    !cx.once(RULE.id, find).is_empty()
 }
