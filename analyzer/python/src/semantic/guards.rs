@@ -176,7 +176,7 @@ fn is_if(semantics: &Semantics<'_>, condition: Node) -> bool {
 }
 
 /// True if a condition tests for a vendor: by a name, such as `IS_ROCM` or `is_cuda()`, by a text, such as `"hip"`, or before a `return` by
-/// `torch.version.cuda is None`.
+/// `torch.version.cuda`.
 fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
     let tree = &semantics.tree;
     names_rocm(semantics, condition)
@@ -191,20 +191,18 @@ fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
         || returns_without_cuda(semantics, condition)
 }
 
-/// `if torch.version.cuda is None: return`
+/// `if not torch.version.cuda: return`, `if torch.version.cuda is None: return`
 fn returns_without_cuda(semantics: &Semantics<'_>, condition: Node) -> bool {
     let tree = &semantics.tree;
-    let returns = || {
-        tree.parent(condition)
-            .and_then(|statement| tree.child(statement, Field::Consequence))
-            .and_then(|body| tree.parts(body).last())
-            .is_some_and(|last| tree.kind(last) == Kind::ReturnStatement)
-    };
-    tree.kind(condition) == Kind::ComparisonOperator
-        && returns()
-        && tree.parts(condition).next().is_some_and(|left| {
+    let returns = tree
+        .parent(condition)
+        .and_then(|statement| tree.child(statement, Field::Consequence))
+        .and_then(|body| tree.parts(body).last())
+        .is_some_and(|last| tree.kind(last) == Kind::ReturnStatement);
+    returns
+        && tree.parts(condition).any(|part| {
             semantics
-                .resolve(left)
+                .resolve(part)
                 .is_some_and(|name| name.is("torch.version.cuda"))
         })
 }
