@@ -3,13 +3,14 @@
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::backend::device_name::knows_amd;
 use crate::rules::helpers::calls::{contains_any, function_around, given_to, name_of, operator};
-use crate::syntax::{Kind, Node};
+use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds the peak FLOP/s of an NVIDIA GPU, such as `312e12` of an A100 or its 312 in `peak_tflops`, in a name, a table or a function for peaks, in
-    /// a source that neither has AMD's products in a table nor tests for them. The first one of a source is reported.
+    /// a source that neither has AMD's products in a table nor tests for them. The first one of a source is reported, except
+    /// after a test for an NVIDIA product, which is false on an AMD GPU.
     ///
     /// ## Why on ROCm
     ///
@@ -175,6 +176,23 @@ fn is_used_as_peak(cx: &PythonChecker<'_>, node: Node) -> bool {
         "flop", "peak", "mfu", "promised", "a100", "h100", "v100", "h200",
     ];
     let is_peak = |name: &str| contains_any(&name.to_ascii_lowercase(), WORDS);
-    given_to(cx, node).is_some_and(is_peak)
-        || function_around(cx, node).is_some_and(|function| is_peak(name_of(cx, function)))
+    (given_to(cx, node).is_some_and(is_peak)
+        || function_around(cx, node).is_some_and(|function| is_peak(name_of(cx, function))))
+        && !is_for_a_product(cx, node)
+}
+
+/// `if "H100" in device_name:` around it: this does not run on an AMD GPU.
+fn is_for_a_product(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(node)
+        .filter(|body| tree.field(*body) == Field::Consequence)
+        .filter_map(|body| tree.child(tree.parent(body)?, Field::Condition))
+        .any(|condition| {
+            let text = tree.text(condition);
+            // `if __name__ == "__main__":` has no number of a product.
+            text.contains("name")
+                && text.contains(|c: char| c.is_ascii_digit())
+                && !text.starts_with("not")
+                && contains_any(text, &["\" in ", "' in ", " == "])
+        })
 }
