@@ -1,7 +1,9 @@
 //! HW712: Triton code that assumes warps of 32 threads.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{argument, called, function_around, has_text, mentions, sides};
+use crate::rules::helpers::calls::{
+    argument, called, function_around, has_any_text, has_text, mentions, sides,
+};
 use crate::rules::helpers::kernels::is_named_after_nvidia;
 use crate::semantic::integer;
 use crate::syntax::{Field, Kind, Node};
@@ -10,7 +12,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds launch computations with warps of 32 lanes in a source that imports Triton: `num_warps * 32`,
-    /// `num_warps = block // 32`, and Gluon layouts whose threads per warp multiply to 32.
+    /// `num_warps = block // 32`, and Gluon layouts whose threads per warp multiply to 32. A source that imports TileLang
+    /// is not reported: there the product is the number of threads of a block.
     ///
     /// ## Why on ROCm
     ///
@@ -66,7 +69,9 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let is_triton = assumes
         && cx.target().arch.wavefront() == 64
         && (has_text(cx, "import triton") || has_text(cx, "from triton"));
-    if !is_triton || is_named_after_nvidia(cx, node) || reads_warp_size(cx, node) {
+    // TileLang's threads are the threads of a block.
+    let is_other = || has_any_text(cx, &["import tilelang", "from tilelang"]);
+    if !is_triton || is_other() || is_named_after_nvidia(cx, node) || reads_warp_size(cx, node) {
         return;
     }
     cx.report(
