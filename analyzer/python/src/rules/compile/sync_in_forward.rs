@@ -11,7 +11,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds operations in a `forward` that make the host wait for the GPU: `.item()`, `.tolist()`, `.cpu()`,
-    /// `.numpy()`, `print(tensor)`, `float(tensor)`, `if mask.any():`, `torch.cuda.synchronize()`.
+    /// `.to("cpu").numpy()`, `print(tensor)`, `float(tensor)`, `if mask.any():`, `torch.cuda.synchronize()`.
     ///
     /// ## Why on ROCm
     ///
@@ -97,9 +97,11 @@ fn waiting(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
         return (!reads && tests_a_tensor(cx, condition)).then_some(condition);
     }
     let waits = match called(cx, node) {
-        "item" | "tolist" | "numpy" | "cpu" => {
+        name @ ("item" | "tolist" | "numpy" | "cpu") => {
             let object = receiver(cx, node)?;
-            values(cx, node).is_empty() && may_be_on_gpu(cx, object)
+            // `x.to("cpu").numpy()`; of a tensor on the GPU `.numpy()` raises TypeError.
+            let is_allowed = name != "numpy" || tree.text(object).contains("cpu");
+            is_allowed && values(cx, node).is_empty() && may_be_on_gpu(cx, object)
         }
         "synchronize" => cx
             .callee(node)
