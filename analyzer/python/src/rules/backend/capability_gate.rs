@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    called, decides_a_skip, has_any_text, is_named_after_amd, only_returned,
+    called, decides_a_skip, given_to, has_any_text, has_text, is_named_after_amd, only_returned,
 };
 use crate::semantic::{Value, integer, string_parts};
 use crate::syntax::{Field, Kind, Node};
@@ -44,7 +44,9 @@ declare_rule! {
     /// `torch.cuda.get_device_properties(0).gcnArchName` is the name of the architecture.
     ///
     /// The message states the result of the test on the selected target. A gate for older generations, such as "8 or
-    /// newer", is not reported, because AMD GPUs have the feature too. If the source checks `torch.version.hip`
+    /// newer", is not reported, because AMD GPUs have the feature too, except where it selects a kernel for NVIDIA GPUs: in
+    /// a source that imports Gluon's modules for NVIDIA, and for a name such as `allow_tf32` that sets no option of
+    /// PyTorch or Triton. If the source checks `torch.version.hip`
     /// elsewhere, the severity is info.
     ///
     /// ## Fix safety
@@ -73,7 +75,8 @@ declare_rule! {
 /// The value of `get_device_capability()`.
 type Capability = (i64, i64);
 
-/// NVIDIA's generations: the two before Hopper, Hopper, and Blackwell.
+/// NVIDIA's generations: the three before Hopper, Hopper, and Blackwell.
+const TURING: Capability = (7, 5);
 const AMPERE: Capability = (8, 0);
 const ADA: Capability = (8, 9);
 const HOPPER: Capability = (9, 0);
@@ -140,12 +143,25 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         && singles_out
         && answer != on_hopper
         && answer_on_blackwell == Some(answer);
+    // `allow_tf32 = capability >= 80` selects kernels for NVIDIA's tensor cores; PyTorch's setting and Triton's option
+    // are of another rule. A source with Gluon's modules for NVIDIA has no other kernels.
+    let names_tf32 = || {
+        given_to(cx, node).is_some_and(|name| name.to_ascii_lowercase().contains("tf32"))
+            && !has_any_text(cx, &["torch.backends", "triton", "transformers"])
+    };
+    let is_taken_for_ampere = || {
+        on_ampere == Some(answer)
+            && self::answer(cx, &parts, TURING) == Some(!answer)
+            && (names_tf32() || has_text(cx, "gluon.language.nvidia"))
+    };
     let meaning = if is_taken_for_hopper {
         "as on a Hopper GPU"
     } else if is_taken_for_blackwell {
         "as on a Blackwell GPU"
     } else if is_left_out {
         "as on an unlisted GPU"
+    } else if is_taken_for_ampere() {
+        "as on an Ampere GPU"
     } else {
         return;
     };
