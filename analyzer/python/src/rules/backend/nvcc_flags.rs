@@ -2,6 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::has_text;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::semantic::{string, tells_rocm_apart};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -10,7 +11,9 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds options that only nvcc accepts, such as `-gencode` and `--use_fast_math`, in `setup.py` and in calls of
-    /// `torch.utils.cpp_extension.load`. Also finds `-U__CUDA_NO_HALF_OPERATORS__` without the macro of HIP.
+    /// `torch.utils.cpp_extension.load`. Also finds `-U__CUDA_NO_HALF_OPERATORS__` without the macro of HIP,
+    /// `torch.cuda.get_gencode_flags()`, which raises ValueError on ROCm, and `RWKV_CUDA_ON=1`, with which the package rwkv uses
+    /// such options.
     ///
     /// ## Why on ROCm
     ///
@@ -61,7 +64,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
-        visit: [String],
+        visit: [String, Call, Subscript],
     }
 }
 /// Prefixes of the options that make clang stop. `-lineinfo`, `-Xcompiler` and `-use_fast_math` only cause a warning.
@@ -86,9 +89,30 @@ const UNKNOWN: &[&str] = &[
     "--Werror",
 ];
 
+const USES: &[ApiRule] = &[
+    api_rule(
+        ApiPattern::Call("torch.cuda.get_gencode_flags"),
+        Severity::Error,
+        "On ROCm this raises ValueError: it splits names such as sm_90, and here they are such as {arch}.",
+        "Omit nvcc's options if torch.version.hip is set",
+    ),
+    api_rule(
+        ApiPattern::Variable("RWKV_CUDA_ON", &["1"]),
+        Severity::Error,
+        "With this the package rwkv builds its extension with --use_fast_math, at which hipcc stops.",
+        "Set it to 0: rwkv then uses PyTorch's operators",
+    ),
+];
+
 const NO_OPERATORS: &str = "-U__CUDA_NO_HALF_OPERATORS__";
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
+    if cx.tree().kind(node) != Kind::String {
+        if !cx.mentions_hip() {
+            table_rules::check(cx, &RULE, USES, node);
+        }
+        return;
+    }
     let is_macro = cx.tree().text(node).contains(NO_OPERATORS);
     if !is_macro && !is_unknown(cx, node) || cx.mentions_hip() {
         return;
