@@ -50,7 +50,7 @@ impl<'a> PythonChecker<'a> {
         let names = |parts: &[&str]| contains_any(semantics.tree.source(), parts);
         let has_triton = names(&["triton"]);
         let may_run = names(&["subprocess", "popen", "system"]);
-        let may_install = names(&["install", "pytorch.org"]);
+        let may_install = names(&["install", "pytorch.org", "check_requirements"]);
         let may_import = names(&["import_module", "__import__"]);
         for PythonRule { rule, visit, check } in options.rules {
             let applies = has_triton || rule.family != Family::Triton;

@@ -1,5 +1,6 @@
 //! HW104: importing NVIDIA's apex.
 
+use super::cuda_wheels::installed;
 use crate::checker::{PythonChecker, RawFix, Replacement};
 use crate::rules::helpers::edits::{import_item_range, module_expression};
 use crate::rules::helpers::table_rules::is_unguarded_import;
@@ -9,7 +10,7 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of NVIDIA's `apex`.
+    /// Finds unguarded imports of NVIDIA's `apex`, and Python code that installs it from NVIDIA's repository.
     ///
     /// ## Why on ROCm
     ///
@@ -63,7 +64,7 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("port/vendor-libraries"),
-        visit: [ImportStatement, ImportFromStatement],
+        visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
@@ -80,6 +81,9 @@ const EXTENSIONS: &[&str] = &[
 
 fn check(cx: &PythonChecker<'_>, statement: Node) {
     let tree = cx.tree();
+    if tree.kind(statement) == Kind::Call {
+        return installed(cx, &RULE, statement);
+    }
     let is_apex = |name: Node| {
         let root = tree.text(name).split('.').next().map(str::trim);
         root.is_some_and(|root| root == "apex" || EXTENSIONS.contains(&root))

@@ -1,10 +1,10 @@
 //! HW115: CUDA packages that Python code installs.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::values;
+use crate::rules::helpers::calls::{called, values};
 use crate::rules::helpers::commands::{command, runner};
 use crate::semantic::string;
-use crate::syntax::Node;
+use crate::syntax::{Kind, Node};
 use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::rule::Rule;
 
@@ -13,7 +13,7 @@ declare_rule! {
     ///
     /// Finds CUDA packages in a `pip install` that Python code runs: NVIDIA's own (`nvidia-cublas-cu12`),
     /// `onnxruntime-gpu`, a version for CUDA (`torch==2.1.0+cu121`), and PyTorch's CUDA index, also as the default of an
-    /// environment variable. A package that another rule reports in requirements, such as `cupy-cuda12x` or `tensorrt`, is reported under that rule here too. The
+    /// environment variable. The helper `check_requirements` of YOLO installs packages too. A package that another rule reports in requirements, such as `cupy-cuda12x` or `tensorrt`, is reported under that rule here too. The
     /// requirements of a `setup.py` are checked by the rules for requirements.
     ///
     /// ## Why on ROCm
@@ -84,6 +84,16 @@ const PACKAGES: &[(&str, &str, &str)] = &[
         "Build it for ROCm from source, or use PyTorch's attention",
     ),
     ("torch-tensorrt", "tensorrt", "Install torch_migraphx"),
+    (
+        "paddlepaddle-gpu",
+        "cuda-wheels",
+        "Install PaddlePaddle's build for ROCm",
+    ),
+    (
+        "NVIDIA/apex",
+        "apex",
+        "Use PyTorch's equivalent, or build AMD's fork of apex",
+    ),
     ("cuda-python", "cuda-python", "Install hip-python"),
     ("pycuda", "cuda-python", "Install hip-python"),
 ];
@@ -102,6 +112,14 @@ pub(in crate::rules) fn installed(cx: &PythonChecker<'_>, of: &'static Rule, nod
         .is_some_and(|callee| callee.is_any(&["os.environ.get", "os.getenv"]))
     {
         default(cx, of, node);
+        return;
+    }
+    // `check_requirements(("onnx", "onnxruntime-gpu" if cuda else "onnxruntime"))`
+    if called(cx, node) == "check_requirements" {
+        cx.any_within(node, &|part| {
+            cx.tree().kind(part) == Kind::StringContent
+                && report(cx, of, part, cx.tree().text(part))
+        });
         return;
     }
     let Some(command) = runner(cx, node).and_then(|_| command(cx, node)) else {
@@ -157,8 +175,12 @@ fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
             "Install from PyTorch's index for the host's ROCm version",
         ));
     }
+    // `git+https://github.com/NVIDIA/apex.git`
     let name = word
-        .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
+        .rsplit("github.com/")
+        .next()
+        .unwrap_or_default()
+        .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/')))
         .next()
         .unwrap_or_default();
     let is_build = ["-cu11", "-cu12", "-cu13"]
