@@ -3,7 +3,7 @@
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::first;
 use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition, filled};
-use crate::semantic::string;
+use crate::semantic::{Value, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
 
@@ -73,12 +73,15 @@ declare_rule! {
 }
 const TITLE: &str = "Use torch.autocast with bfloat16 where speed matters";
 
+const NO_PRECISION: &str =
+    "Triton has no such precision on {arch}, and the kernel does not compile.";
+
 const fn dot(precision: &'static [&'static str], when: Condition) -> ApiRule {
     ApiRule {
         pattern: ApiPattern::Keyword("triton.language.dot", "input_precision", precision),
         when,
         severity: Severity::Error,
-        message: "Triton has no such precision on {arch}, and the kernel does not compile.",
+        message: NO_PRECISION,
         fix: ApiFix::unsafe_edit("Use \"ieee\", or \"bf16x3\"", "\"ieee\""),
     }
 }
@@ -96,6 +99,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         Kind::KeywordArgument => {
             table_rules::check(cx, &RULE, USES, node);
             check_argument(cx, node);
+            check_default(cx, node);
         }
         _ if cx.target().arch.has_xf32() => {}
         Kind::Assignment => {
@@ -138,6 +142,34 @@ fn check_argument(cx: &PythonChecker<'_>, argument: Node) {
     {
         let fix = RawFix::display_only(OMIT);
         cx.report_as(&RULE, Severity::Error, argument, RAISES, fix);
+    }
+}
+
+/// `input_precision=PRECISION` with the kernel's parameter `PRECISION: tl.constexpr = "tf32x3"`, which the source does not
+/// pass.
+fn check_default(cx: &PythonChecker<'_>, argument: Node) {
+    let tree = cx.tree();
+    let text = |field| tree.child(argument, field).map(|part| tree.text(part));
+    let is_default = tree
+        .child(argument, Field::Value)
+        .and_then(|value| cx.semantics.binding(value))
+        .is_some_and(|binding| {
+            matches!(binding.value, Value::Parameter(Some(default))
+                if string(&cx.semantics, default) == Some("tf32x3"))
+        });
+    // `kernel[grid](PRECISION="ieee")`, `triton.Config({"PRECISION": "ieee"})`
+    let is_passed = |name| {
+        let mut uses = tree.source().split(name).skip(1);
+        uses.any(|rest| rest.starts_with(['=', '"', '\'']))
+    };
+    if is_default
+        && text(Field::Name) == Some("input_precision")
+        && cx.may_look_at(tree.node_count())
+        && !text(Field::Value).is_some_and(is_passed)
+    {
+        let message = filled(NO_PRECISION, cx.target());
+        let fix = RawFix::display_only("Use \"ieee\", or \"bf16x3\"");
+        cx.report_as(&RULE, Severity::Error, argument, message, fix);
     }
 }
 
