@@ -1,6 +1,8 @@
 //! Timed regions, and the GPU work in them: shared by the rules on measurements.
 
-use super::calls::{called, contains_any, function_around, keyword, name_of, receiver};
+use super::calls::{
+    called, contains_any, function_around, keyword, mentions_any, name_of, receiver,
+};
 use crate::checker::PythonChecker;
 use crate::semantic::{Value, string_parts};
 use crate::syntax::{Field, Kind, Node};
@@ -131,7 +133,11 @@ pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
     let is_foreign = method.is_some()
         && cx
             .callee(cx.semantics.expression(receiver))
-            .is_some_and(|made| made.root() != "torch" && made.last() != "from_pretrained");
+            .is_some_and(|made| {
+                // `torch.cuda.memory_stats(device=0).get("…")`
+                made.is_in("torch.cuda")
+                    || made.root() != "torch" && made.last() != "from_pretrained"
+            });
     if is_foreign {
         return false;
     }
@@ -266,7 +272,7 @@ fn moved_names(cx: &PythonChecker<'_>, depth: u8) -> Vec<Node> {
 }
 
 /// `"cuda"`, `"cuda:0"`, `torch.device("cuda")`, `"cuda" if … else "cpu"`, through names and defaults.
-fn is_gpu_device(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
+pub(crate) fn is_gpu_device(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
@@ -351,6 +357,8 @@ pub(crate) fn waits(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
             return to_cpu;
         }
         "allclose" | "assert_close" | "equal" => return true,
+        // `scaler.step(optimizer)` reads whether a gradient is infinite.
+        "step" if tree.text(function).contains("caler") => return true,
         "float" | "int" | "bool" | "print" | "str" if tree.kind(function) == Kind::Identifier => {
             return arguments(cx, call)
                 .iter()
@@ -480,15 +488,17 @@ pub(crate) fn subjects(cx: &PythonChecker<'_>, body: Node) -> Vec<Node> {
 }
 
 /// True if the time is a measurement, not a progress message: it is divided by a count, or read in a function that is
-/// named after measuring, without a training step.
+/// named after measuring, without a training step or an estimate of the remaining time.
 pub(crate) fn is_benchmark(cx: &PythonChecker<'_>, node: Node, start: Node, end: Node) -> bool {
     let trains = calls_between(cx, start, end)
         .into_iter()
         .any(|call| matches!(called(cx, call), "step" | "clip_grad_norm_" | "unscale_"));
-    if trains {
+    let around = function_around(cx, node);
+    let estimates = || around.is_some_and(|function| mentions_any(cx, function, &["remaining"]));
+    if trains || estimates() {
         return false;
     }
-    let named = function_around(cx, node).is_some_and(|function| {
+    let named = around.is_some_and(|function| {
         contains_any(
             &name_of(cx, function).to_ascii_lowercase(),
             &[
