@@ -3,8 +3,9 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::{first_value, has_text, keyword};
+use crate::rules::helpers::calls::{called, first_value, has_text, keyword};
 use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule, may_import};
+use crate::rules::helpers::timing::{MAX_DEPTH, is_gpu_device};
 use crate::rules::vendor::cuda_only_library::{MISSING, RULE, check_table};
 use crate::rules::vendor::flash_attn;
 use crate::semantic::{is_import_guarded, string};
@@ -137,7 +138,10 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     match cx.tree().kind(node) {
         Kind::KeywordArgument => table_rules::check(cx, &RULE, ARGUMENTS, node),
         Kind::ImportFromStatement => check_names(cx, node),
-        Kind::Call => check_attention(cx, node),
+        Kind::Call => {
+            check_attention(cx, node);
+            check_speech(cx, node);
+        }
         _ => {}
     }
 }
@@ -156,10 +160,7 @@ fn chooses_device(cx: &PythonChecker<'_>, count: Node) -> bool {
 
 /// `from_pretrained(name, attn_implementation="flash_attention_3")`, `get_kernel("kernels-community/flash-attn3")`
 fn check_attention(cx: &PythonChecker<'_>, call: Node) {
-    let is_hub = || {
-        cx.callee(call)
-            .is_some_and(|name| name.is("kernels.get_kernel"))
-    };
+    let is_hub = || matches!(called(cx, call), "get_kernel" | "load_and_register_kernel");
     let Some(value) = keyword(cx, call, "attn_implementation")
         .or_else(|| first_value(cx, call).filter(|_| is_hub()))
         // `"flash_attention_3" if use_flash else "sdpa"`
@@ -183,6 +184,28 @@ fn check_attention(cx: &PythonChecker<'_>, call: Node) {
             value,
             "FlashAttention 3 has no ROCm build, so it is not loaded.",
             RawFix::display_only("Use \"sdpa\", or aiter's attention"),
+        );
+    }
+}
+
+/// `WhisperModel("small", device="cuda")`, in a source that does not count CTranslate2's own devices
+fn check_speech(cx: &PythonChecker<'_>, call: Node) {
+    let device = keyword(cx, call, "device")
+        .filter(|device| is_gpu_device(cx, *device, MAX_DEPTH))
+        .filter(|_| {
+            cx.callee(call)
+                .is_some_and(|name| matches!(name.root(), "faster_whisper" | "ctranslate2"))
+        });
+    if let Some(device) = device
+        && !has_text(cx, "get_cuda_device_count")
+        && !cx.mentions_hip()
+    {
+        cx.report_as(
+            &RULE,
+            Severity::Warning,
+            device,
+            "CTranslate2's wheel on the package index is for CUDA only: it finds no GPU on a ROCm host.",
+            RawFix::display_only("Install CTranslate2's wheel for ROCm, or test get_cuda_device_count()"),
         );
     }
 }
