@@ -8,13 +8,15 @@ use leptos::prelude::*;
 pub(super) const ID: &str = "kernelbench";
 pub(super) const TITLE: &str = "KernelBench problems, unchanged";
 
-/// The section of the page; nothing if no job is recorded.
-pub(super) fn section(rows: &Table) -> Option<AnyView> {
-    let summary = summaries(rows)?;
-    let lines: Vec<AnyView> = (0..rows.len()).map(|row| line(rows, row)).collect();
-    let conditions = ["device", "torch", "triton", "wall_limit_s"]
-        .map(|column| rows.distinct(column).join(", "));
-    let [device, torch, triton, limit] = conditions;
+/// The ids of the harness's devices.
+const GPU: &str = "cuda:0";
+const CPU: &str = "cpu";
+
+/// The section of the page; nothing if no job on a GPU is recorded.
+pub(super) fn section(all: &Table) -> Option<AnyView> {
+    let rows = &all.matching("id", GPU);
+    let summary = summaries(all)?;
+    let [device, torch, triton, limit] = conditions(rows);
     Some(
         view! {
             <h2 id=ID>{TITLE}</h2>
@@ -34,37 +36,77 @@ pub(super) fn section(rows: &Table) -> Option<AnyView> {
                 <code>"layout_optimization=False"</code>
                 " restores eager's time, measured on the same GPU."
             </p>
-            <details>
-                <summary>{format!("Each problem ({})", rows.len())}</summary>
-                <div class="scroll" tabindex="0" role="group" aria-label="KernelBench problems">
-                    <table>
-                        <thead>
-                            <tr>
-                                <th scope="col">"Problem"</th>
-                                <th scope="col">"GPU"</th>
-                                <th scope="col">"Verdict after, s"</th>
-                                <th scope="col">"Fastest"</th>
-                                <th scope="col">"Over eager"</th>
-                                <th scope="col">"Over torch.compile"</th>
-                                <th scope="col">"Hipward’s step"</th>
-                                <th scope="col">"Over torch.compile"</th>
-                                <th scope="col">"Medians, ms"</th>
-                                <th scope="col">"Not timed"</th>
-                            </tr>
-                        </thead>
-                        <tbody>{lines}</tbody>
-                    </table>
-                </div>
-            </details>
+            {table(rows, "KernelBench problems")}
             <p class="hint">
                 {format!(
                     "{device}, PyTorch {torch}, Triton {triton}, time limit of a job {limit} s. "
                 )}
                 <code>"python -m hipward_kernels.kernelbench --folder FOLDER"</code>" repeats it."
             </p>
+            {on_cpu(&all.matching("id", CPU))}
         }
         .into_any(),
     )
+}
+
+/// The same jobs on a host without a GPU; nothing if none is recorded.
+fn on_cpu(rows: &Table) -> Option<AnyView> {
+    let verdicts = times(&rows.matching("end", "verdict"))?;
+    let [device, torch, _, limit] = conditions(rows);
+    let text = format!(
+        "On a CPU, {} problems were submitted, with the default settings too. They have the sizes of a GPU's problems, and a job may use 8 GiB: {} needed more. Of the others: {verdicts}",
+        rows.len(),
+        rows.matching("end", "reason").len(),
+    );
+    Some(
+        view! {
+            <p>{text}</p>
+            {table(rows, "KernelBench problems on a CPU")}
+            <p class="hint">
+                {format!(
+                    "{device}, 16 cores, PyTorch {torch}, time limit of a job {limit} s. "
+                )}
+                <code>"python -m hipward_kernels.kernelbench --device cpu --every 3 --folder FOLDER"</code>
+                " repeats it."
+            </p>
+        }
+        .into_any(),
+    )
+}
+
+/// Device, PyTorch, Triton and time limit.
+fn conditions(rows: &Table) -> [String; 4] {
+    ["device", "torch", "triton", "wall_limit_s"].map(|column| rows.distinct(column).join(", "))
+}
+
+/// Each problem, closed at first.
+fn table(rows: &Table, label: &'static str) -> AnyView {
+    let lines: Vec<AnyView> = (0..rows.len()).map(|row| line(rows, row)).collect();
+    view! {
+        <details>
+            <summary>{format!("Each problem ({})", rows.len())}</summary>
+            <div class="scroll" tabindex="0" role="group" aria-label=label>
+                <table>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Problem"</th>
+                            <th scope="col">"Device"</th>
+                            <th scope="col">"Verdict after, s"</th>
+                            <th scope="col">"Fastest"</th>
+                            <th scope="col">"Over eager"</th>
+                            <th scope="col">"Over torch.compile"</th>
+                            <th scope="col">"Hipward’s step"</th>
+                            <th scope="col">"Over torch.compile"</th>
+                            <th scope="col">"Medians, ms"</th>
+                            <th scope="col">"Not timed"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{lines}</tbody>
+                </table>
+            </div>
+        </details>
+    }
+    .into_any()
 }
 
 fn line(rows: &Table, row: usize) -> AnyView {
@@ -94,9 +136,12 @@ fn line(rows: &Table, row: usize) -> AnyView {
     .into_any()
 }
 
-/// `H100` of `NVIDIA H100 80GB HBM3`.
+/// `H100` of `NVIDIA H100 80GB HBM3`, `Intel` of a processor's name.
 fn short_name(device: &str) -> String {
-    device.split(' ').nth(1).unwrap_or(device).to_owned()
+    let mut words = device.split([' ', '(']);
+    let first = words.next().unwrap_or(device);
+    let is_gpu = first == "NVIDIA";
+    words.next().filter(|_| is_gpu).unwrap_or(first).to_owned()
 }
 
 /// In how many problems the result of torch.compile was too far from the reference.
@@ -122,7 +167,8 @@ fn outcomes(rows: &Table) -> String {
 }
 
 /// The summary for each GPU.
-pub(super) fn summaries(rows: &Table) -> Option<String> {
+pub(super) fn summaries(all: &Table) -> Option<String> {
+    let rows = all.matching("id", GPU);
     let each: Vec<String> = rows
         .distinct("device")
         .into_iter()
@@ -138,22 +184,28 @@ pub(super) fn summaries(rows: &Table) -> Option<String> {
 
 /// How many jobs ended with a verdict, and after how long.
 fn summary(rows: &Table) -> Option<String> {
+    let ended = |end| rows.matching("end", end).len();
+    Some(format!(
+        "Of {}, {} ended with a verdict and {} with a reason. {}",
+        rows.len(),
+        ended("verdict"),
+        ended("reason"),
+        times(rows)?
+    ))
+}
+
+/// How long the jobs took.
+fn times(rows: &Table) -> Option<String> {
     let count = rows.len();
-    let ended = |end| {
-        (0..count)
-            .filter(|row| rows.field(*row, "end") == end)
-            .count()
-    };
     let mut seconds: Vec<f64> = (0..count)
         .filter_map(|row| rows.field(row, "seconds").parse().ok())
         .collect();
     seconds.sort_by(f64::total_cmp);
     let (last, median) = (*seconds.last()?, seconds[(seconds.len() - 1) / 2]);
+    // The nearest rank.
     let late = seconds[(seconds.len() * 95).div_ceil(100) - 1];
     Some(format!(
-        "Of {count}, {} ended with a verdict and {} with a reason. The median took {median:.0} s, 95 % took at most {late:.0} s, the longest {last:.0} s.",
-        ended("verdict"),
-        ended("reason")
+        "The median took {median:.0} s, 95 % took at most {late:.0} s, the longest {last:.0} s."
     ))
 }
 
