@@ -5,13 +5,14 @@ import * as glue from "./glue.js";
 const call = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
 
 // Options under the module's names. JSON leaves out undefined ones.
-const named = ({ upTo, pytorchExtension, firstPartyModules, hasAmdSibling, hasHipNames, ...options }) => ({
+const named = ({ upTo, pytorchExtension, firstPartyModules, hasAmdSibling, hasHipNames, amdMacros, ...options }) => ({
   ...options,
   up_to: upTo,
   pytorch_extension: pytorchExtension,
   first_party_modules: firstPartyModules,
   has_amd_sibling: hasAmdSibling,
   has_hip_names: hasHipNames,
+  amd_macros: amdMacros,
 });
 
 const analyzer = Object.freeze({

@@ -25,6 +25,8 @@ export interface Options extends ProjectOptions {
   hasAmdSibling?: boolean;
   /** Whether a header of the project defines CUDA names for HIP: `using cudaError_t = hipError_t`. */
   hasHipNames?: boolean;
+  /** Macros that headers of the project define for AMD in this C++ file, separated by spaces: `__shfl_sync __ballot_sync`. */
+  amdMacros?: string;
 }
 
 /** A file of a project. The path is relative to the project's root, with `/` between its parts. */

@@ -42,6 +42,9 @@ pub struct Options {
     pub libraries: Libraries,
     /// Whether a header of the project defines CUDA names for HIP: `using cudaError_t = hipError_t`.
     pub has_hip_names: bool,
+    /// Macros that the project's headers define for AMD, for a C++ source that gets them, separated by spaces:
+    /// `#define __shfl_sync(mask, value, lane) __shfl(value, lane)` after `#ifdef USE_ROCM`.
+    pub amd_macros: String,
     /// First-party modules: modules that the source's project contains or builds. In flash-attn's repository `flash_attn`
     /// needs no port.
     pub first_party_modules: Vec<String>,
@@ -122,6 +125,7 @@ fn read(
         libraries: options.libraries,
         is_fragment: false,
         has_hip_names: options.has_hip_names,
+        amd_macros: &options.amd_macros,
         extension: &|checker| check_cuda(team, filter, checker),
     };
     let team_and_cuda: [&dyn PythonExtension; 2] = [&TeamExtension(options), &EmbeddedCuda(cuda)];

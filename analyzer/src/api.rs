@@ -35,6 +35,7 @@ impl calls::Analyzer for AllLanguages {
         "first_party_modules",
         "has_amd_sibling",
         "has_hip_names",
+        "amd_macros",
     ];
 
     fn options(request: &Request) -> Result<Options, String> {
@@ -58,6 +59,10 @@ fn options(request: &Request) -> Result<Options, String> {
         pytorch_extension: request.truth("pytorch_extension")?,
         libraries: Libraries::default(),
         has_hip_names: request.truth("has_hip_names")? == Some(true),
+        amd_macros: request
+            .optional_text("amd_macros")?
+            .unwrap_or_default()
+            .to_owned(),
         first_party_modules: request
             .texts("first_party_modules")?
             .into_iter()
@@ -69,7 +74,7 @@ fn options(request: &Request) -> Result<Options, String> {
 }
 
 /// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, has_amd_sibling?,
-/// has_hip_names?}` → `Report`; `rules` are team rules.
+/// has_hip_names?, amd_macros?}` → `Report`; `rules` are team rules.
 pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     calls::analyze::<AllLanguages>(request, session)
 }
@@ -160,6 +165,7 @@ struct Folder {
     first_party_modules: Arc<Vec<String>>,
     with_amd_sibling: Vec<String>,
     with_hip_names: Vec<String>,
+    amd_macros: Vec<Vec<String>>,
 }
 
 impl Encode for Folder {
@@ -173,17 +179,19 @@ impl Encode for Folder {
                 ("first_party_modules", &*self.first_party_modules),
                 ("with_amd_sibling", &self.with_amd_sibling),
                 ("with_hip_names", &self.with_hip_names),
+                ("amd_macros", &self.amd_macros),
             ],
         );
     }
 }
 
 /// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, with_amd_sibling,
-/// with_hip_names}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
+/// with_hip_names, amd_macros}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
 /// files in it. `hipified` are the C++ files for which `pytorch_extension` is true, `not_hipified` those for which it is
 /// false, `with_amd_sibling` the files with a version for AMD beside them, and `with_hip_names` those for which a header
-/// defines CUDA names for HIP. The text is needed of Python modules, CMake files and shell scripts, and, of C++, the lines
-/// that include a file or name `hipError_t` or `hipStream_t`; of other files the path is enough.
+/// defines CUDA names for HIP. Each list in `amd_macros` is a file and the macros that headers define for AMD in it, separated by spaces. The
+/// text is needed of Python modules, CMake files and shell scripts, and, of C++, the preprocessor lines and those that name
+/// `hipError_t` or `hipStream_t`; of other files the path is enough.
 pub fn project_context(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
     let mut files = InMemoryFiles::default();
@@ -205,6 +213,7 @@ pub fn project_context(request: &str) -> Result<String, String> {
             first_party_modules: project_context.first_party_modules(path),
             with_amd_sibling: Vec::new(),
             with_hip_names: Vec::new(),
+            amd_macros: Vec::new(),
             path: path.to_owned(),
         })
         .collect();
@@ -226,6 +235,10 @@ pub fn project_context(request: &str) -> Result<String, String> {
             }
             if project_context.has_hip_names(path) {
                 answer.with_hip_names.push(path.to_owned());
+            }
+            let macros = project_context.amd_macros(path);
+            if !macros.is_empty() {
+                answer.amd_macros.push(vec![path.to_owned(), macros]);
             }
         }
     }

@@ -211,6 +211,14 @@ const AROUND: &[(&str, &str)] = &[
         "#include \"gpu.h\"\ncudaError_t wait() { return cudaDeviceSynchronize(); }\n",
     ),
     (
+        "macros/compat.cuh",
+        "#if defined(USE_ROCM)\n#define __shfl_sync(mask, x, lane) \\\n    __shfl(x, lane)\n#endif\n",
+    ),
+    (
+        "macros/wait.cu",
+        "#include \"compat.cuh\"\n__device__ int f(int x) { return __shfl_sync(0xffffffff, x, 0); }\n",
+    ),
+    (
         "repo/docker/cuda/Dockerfile",
         "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n",
     ),
@@ -257,12 +265,13 @@ fn project_context_is_applied_and_reported_by_folder() {
         assert_eq!(findings[0]["severity"], "error");
     }
     assert_eq!(rules("named/wait.cu"), [""; 0]);
+    assert_eq!(rules("macros/wait.cu"), [""; 0]);
 
     // The same for a client that checks file by file. Texts without information can be omitted.
     let named: Vec<Value> = AROUND
         .iter()
         .map(|(path, source)| {
-            let telling = |line: &&str| line.contains("include") || line.contains("hipError_t");
+            let telling = |line: &&str| line.starts_with('#') || line.contains("hipError_t");
             match path.rsplit_once('.') {
                 _ if ["setup.py", ".txt", ".bazel"]
                     .iter()
@@ -271,7 +280,8 @@ fn project_context_is_applied_and_reported_by_folder() {
                     json!({ "path": path, "source": source })
                 }
                 Some((_, "cu" | "cuh" | "h")) => {
-                    let lines: Vec<&str> = source.lines().filter(telling).collect();
+                    let head = |line: &str| line.trim_end_matches('\\').to_owned();
+                    let lines: Vec<_> = source.lines().filter(telling).map(head).collect();
                     json!({ "path": path, "source": lines.join("\n") })
                 }
                 _ => json!({ "path": path }),
@@ -306,6 +316,10 @@ fn project_context_is_applied_and_reported_by_folder() {
     }) {
         let folder = of(path.rsplit_once('/').expect("a folder").0);
         let mut request = json!({ "source": source, "language": Language::of_path(path), "first_party_modules": folder["first_party_modules"], "has_amd_sibling": folder["with_amd_sibling"] == json!([path]), "has_hip_names": folder["with_hip_names"].as_array().is_some_and(|named| named.contains(&json!(path))) });
+        let macros = folder["amd_macros"].as_array().expect("a list");
+        if let Some(list) = macros.iter().find(|list| list[0] == *path) {
+            request["amd_macros"] = list[1].clone();
+        }
         for (list, answer) in [("hipified", true), ("not_hipified", false)] {
             if folder[list]
                 .as_array()

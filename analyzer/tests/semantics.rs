@@ -88,6 +88,21 @@ fn returned_attention_weights_are_detected_by_name() {
     }
 }
 
+/// A header defines macros for AMD: none of these names is CUDA's there.
+#[test]
+fn macros_of_a_header_for_amd_are_not_cudas_names() {
+    let source = "#include <torch/extension.h>\n#include \"compat.cuh\"\nstd::vector<cudaKernelNodeParams> nodes;\n__device__ float f(float x) {\n    __stwb(&x, x);\n    return __shfl_sync(0xffffffff, x, 0);\n}\n";
+    let count = |names: &str| {
+        let mut options = Options::default();
+        options.language = Some(Language::CudaCpp);
+        options.amd_macros = names.to_owned();
+        analyze(source, &options).findings.len()
+    };
+    assert_eq!(count(""), 3);
+    assert_eq!(count("__stwb __shfl_sync"), 1);
+    assert_eq!(count("__stwb __shfl_sync cudaKernelNodeParams"), 0);
+}
+
 /// A header defines CUDA's names for AMD. A library's header beside it does not change that; CUDA's own header does, because it
 /// is missing on AMD.
 #[test]

@@ -123,24 +123,30 @@ async function projectContextsOf(known, all, repositories) {
   for (const file of known) {
     const isCpp = file.language === "cuda-cpp";
     const { text } = isCpp || tells(file) ? await textOf(file) : {};
-    files.push({ path: file.path, source: isCpp ? text?.split("\n").filter(includesOrRenames).join("\n") : text });
+    files.push({ path: file.path, source: isCpp ? text && headOf(text) : text });
   }
   const folders = await askAnalyzer("project_context", { files });
   return new Map(
-    folders.map(({ path, first_party_modules, hipified, not_hipified, with_amd_sibling, with_hip_names }) => [
+    folders.map(({ path, first_party_modules, ...of }) => [
       path,
       (file) => ({
         first_party_modules,
-        pytorch_extension: hipified.includes(file) ? true : not_hipified.includes(file) ? false : undefined,
-        has_amd_sibling: with_amd_sibling.includes(file),
-        has_hip_names: with_hip_names.includes(file),
+        pytorch_extension: of.hipified.includes(file) ? true : of.not_hipified.includes(file) ? false : undefined,
+        has_amd_sibling: of.with_amd_sibling.includes(file),
+        has_hip_names: of.with_hip_names.includes(file),
+        amd_macros: of.amd_macros.find(([path]) => path === file)?.[1],
       }),
     ]),
   );
 }
 
-// All that counts of C++: a header may give CUDA's names for HIP.
-const includesOrRenames = (line) => /^\s*#\s*include\b|hip(Error|Stream)_t/.test(line);
+// All that counts of C++: a header may give CUDA's names for HIP, or macros for AMD. A line that goes on ends here.
+const headOf = (text) =>
+  text
+    .split("\n")
+    .filter((line) => /^\s*#|hip(Error|Stream)_t/.test(line))
+    .map((line) => line.replace(/\\\s*$/, ""))
+    .join("\n");
 
 const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 

@@ -79,13 +79,16 @@ pub struct CudaOptions<'a> {
     pub is_fragment: bool,
     /// Whether a header of the project defines CUDA's names as HIP's.
     pub has_hip_names: bool,
+    /// Macros that a header of the project defines for AMD, separated by spaces.
+    pub amd_macros: &'a str,
     /// More checks of the source: a team's rules.
     pub extension: &'a dyn Fn(&CudaChecker<'_>) -> Vec<RawDiagnostic>,
 }
 
 /// Analyzes `source` as CUDA C++.
 pub fn read(source: &str, options: &CudaOptions<'_>) -> ParsedFile {
-    let source = Source::new(source);
+    let mut source = Source::new(source);
+    source.amd_macros = options.amd_macros;
     let diagnostics = CudaChecker::run(&source, options);
     // Comments before the first token that is not a preprocessor line may apply to the whole file.
     let code_start =

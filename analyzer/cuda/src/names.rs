@@ -131,7 +131,7 @@ pub(crate) fn before_rocm_7(cuda: &str, hip: &str) -> Option<String> {
 /// True if the source defines `word` itself: `#define cudaMalloc hipMalloc`, `cudaError_t cudaError = …`, an enumerator
 /// `CU_TARGET_COMPUTE_70 = 70`.
 pub(crate) fn is_the_projects(source: &Source<'_>, word: &str) -> bool {
-    source.definition(word).is_some()
+    source.is_macro(word)
         || source.places(word).iter().any(|at| {
             let (before, after) = (source.before(*at, 1), source.token_text(at + 1));
             match before {

@@ -5,11 +5,14 @@ use std::ops::{Deref, Range};
 use super::conditions::{self, Change, Vendors};
 use super::lexer::{Directive, Kind};
 use super::token_stream::{TokenStream, Tokens};
+use hipward_analyzer_core::words::listed;
 
 /// The tokens of a source, with their brackets and the vendors that they are compiled for.
 pub struct Source<'a> {
     stream: TokenStream<'a>,
     changes: Vec<Change>,
+    /// Macros that an included header defines for AMD, separated by spaces.
+    pub(crate) amd_macros: &'a str,
 }
 
 /// An upper limit for the tokens of a launch; keeps the time for a text of `<<<` linear.
@@ -40,6 +43,7 @@ impl<'a> Source<'a> {
         Source {
             changes: conditions::changes(&stream),
             stream,
+            amd_macros: "",
         }
     }
 
@@ -87,6 +91,11 @@ impl<'a> Source<'a> {
             let line = self.directive_of(*at)?;
             (self.directive_name(line) == "define" && line.start + 2 == *at).then_some((line, *at))
         })
+    }
+
+    /// True if the source defines the macro, or an included header does so for AMD.
+    pub(crate) fn is_macro(&self, word: &str) -> bool {
+        self.definition(word).is_some() || listed(self.amd_macros, word)
     }
 
     /// The parentheses of a call whose name is at `token`, possibly after template arguments.

@@ -1,8 +1,11 @@
-//! Whether a header of the project defines CUDA names as HIP names: `#define cudaStream_t hipStream_t` in a build for
-//! AMD, `using cudaError_t = hipError_t`. Sources that include it need no renaming.
+//! What a source gets from the headers of its project: whether one of them defines CUDA names as HIP names
+//! (`#define cudaStream_t hipStream_t` in a build for AMD, `using cudaError_t = hipError_t`), so that no renaming is
+//! needed, and the macros that they define for AMD.
 
 use super::{FileSource, is_repository, join, parent};
-use hipward_analyzer_cuda::hip_header;
+use hipward_analyzer_core::words::listed;
+use hipward_analyzer_cuda::conditions::Vendors;
+use hipward_analyzer_cuda::{Source, hip_header};
 
 /// Names that any such header defines; one of them is enough.
 const NAMES: [(&str, &str); 2] = [
@@ -20,9 +23,11 @@ const MAX_HEADERS: usize = 64;
 /// The relevant parts of a source.
 #[derive(Debug, Default)]
 pub(super) struct Header {
-    is_shim: bool,
+    pub(super) is_shim: bool,
+    /// The macros that it defines in a branch for AMD, each with a space after it.
+    pub(super) amd_macros: String,
     /// The paths of the project headers that it includes.
-    includes: Vec<String>,
+    pub(super) includes: Vec<String>,
 }
 
 /// Parses the source at `path`.
@@ -32,35 +37,79 @@ pub(super) fn read(files: &dyn FileSource, path: &str) -> Header {
     };
     Header {
         is_shim: text.lines().any(translates),
+        amd_macros: amd_macros(&text),
         includes: text
             .lines()
-            .filter_map(included)
+            .filter_map(name_of_include)
             .filter_map(|name| find(files, path, name))
             .collect(),
     }
 }
 
-/// Whether the source at `path` includes such names from one of the headers that `header` reads.
-pub(super) fn is_given<T: AsRef<Header>>(path: &str, header: impl Fn(&str) -> T) -> bool {
-    let mut seen = vec![path.to_owned()];
+/// The source at `path` with all that it includes, directly or not; `header` reads one of them.
+pub(super) fn included<T: AsRef<Header>>(path: &str, header: impl Fn(&str) -> T) -> Header {
+    let mut whole = Header {
+        includes: vec![path.to_owned()],
+        ..Header::default()
+    };
     let mut from = 0;
     for _ in 0..=MAX_DEPTH {
-        let until = seen.len();
+        let until = whole.includes.len();
         for at in from..until {
-            let found = header(&seen[at]);
+            let found = header(&whole.includes[at]);
             let found = found.as_ref();
-            if found.is_shim {
-                return true;
-            }
+            whole.is_shim |= found.is_shim;
+            whole.amd_macros.push_str(&found.amd_macros);
             for include in &found.includes {
-                if seen.len() < MAX_HEADERS && !seen.contains(include) {
-                    seen.push(include.clone());
+                if whole.includes.len() < MAX_HEADERS && !whole.includes.contains(include) {
+                    whole.includes.push(include.clone());
                 }
             }
         }
         from = until;
     }
-    false
+    whole
+}
+
+/// The start of CUB's macros for errors, which projects define for both vendors too.
+const CUB: &str = "CubDebug";
+
+/// The macros that `text` defines in a branch for AMD.
+fn amd_macros(text: &str) -> String {
+    let mut names = String::new();
+    // Most sources have no such branch, and parsing takes longer than this search.
+    if !["HIP", "ROCM", "AMD", CUB]
+        .iter()
+        .any(|part| text.contains(part))
+    {
+        return names;
+    }
+    let source = Source::new(text);
+    for line in &source.directives {
+        let at = line.start + 2;
+        let name = source.token_text(at);
+        let is_for_amd = match source.vendors(at) {
+            Vendors::Amd => true,
+            Vendors::Both => name.starts_with(CUB),
+            Vendors::NotAmd => false,
+        };
+        if is_for_amd && source.directive_name(line) == "define" {
+            names.push_str(name);
+            names.push(' ');
+        }
+    }
+    names
+}
+
+/// The macros that are in both lists.
+pub(super) fn common(names: String, others: &str) -> String {
+    let mut both = String::new();
+    for name in names.split_inclusive(' ') {
+        if listed(others, name.trim_end()) {
+            both.push_str(name);
+        }
+    }
+    both
 }
 
 /// `using cudaError_t = hipError_t;`
@@ -72,7 +121,7 @@ fn translates(line: &str) -> bool {
 }
 
 /// `mine/gpu.h` of `#include <mine/gpu.h>`.
-fn included(line: &str) -> Option<&str> {
+fn name_of_include(line: &str) -> Option<&str> {
     let rest = line
         .trim_start()
         .strip_prefix('#')?

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crate::analysis::Options;
 use builds::{Build, Cmake, How};
 use folder_cache::FolderCache;
+use hip_alias_header::Header;
 use hipward_analyzer_core::Language;
 use patterns::is_source;
 
@@ -37,6 +38,9 @@ pub trait FileSource {
     fn text(&self, path: &str) -> Option<Cow<'_, str>>;
 }
 
+/// The maximum number of files in a folder in which those that include a header are searched: each header reads them all.
+const MAX_NEIGHBOURS: usize = 500;
+
 /// Results about files, cached by folder because many files share them.
 #[derive(Debug, Default)]
 pub struct ProjectContext<F> {
@@ -44,7 +48,7 @@ pub struct ProjectContext<F> {
     builds: FolderCache<Arc<Vec<Build>>>,
     first_party_modules: FolderCache<Arc<Vec<String>>>,
     unmarked: FolderCache<Arc<Vec<String>>>,
-    headers: FolderCache<Arc<hip_alias_header::Header>>,
+    headers: FolderCache<Arc<Header>>,
 }
 
 impl<F: FileSource> ProjectContext<F> {
@@ -149,6 +153,10 @@ impl<F: FileSource> ProjectContext<F> {
             false => None,
         };
         options.has_hip_names = is_cpp && self.has_hip_names(path);
+        options.amd_macros = match is_cpp {
+            true => self.amd_macros(path),
+            false => String::new(),
+        };
         options.first_party_modules = match is_python {
             true => self.first_party_modules(folder).to_vec(),
             false => Vec::new(),
@@ -159,11 +167,44 @@ impl<F: FileSource> ProjectContext<F> {
     /// Whether a header of the project defines CUDA names as HIP names in a C++ file that PyTorch's hipify does not
     /// convert.
     pub fn has_hip_names(&self, path: &str) -> bool {
-        self.pytorch_extension(path) != Some(true)
-            && hip_alias_header::is_given(path, |path| {
-                let read = || Arc::new(hip_alias_header::read(&self.files, path));
-                self.headers.answer(path, read)
-            })
+        self.pytorch_extension(path) != Some(true) && self.included(path).is_shim
+    }
+
+    /// The macros that the project's headers define for AMD in a C++ file. A header also gets those that all files of
+    /// its folder that include it have.
+    pub fn amd_macros(&self, path: &str) -> String {
+        let folder = parent(path).unwrap_or_default();
+        let mut of_all = None;
+        let mut names = match is_source(path) {
+            true => Vec::new(),
+            false => self.files.names(folder),
+        };
+        if names.len() > MAX_NEIGHBOURS {
+            names.clear();
+        }
+        for name in names {
+            let file = join(folder, &name);
+            let is_includer = file != path
+                && Language::of_path(&file) == Some(Language::CudaCpp)
+                && self.header(&file).includes.iter().any(|it| it == path);
+            if is_includer {
+                let its = self.included(&file).amd_macros;
+                of_all = Some(match of_all {
+                    Some(all) => hip_alias_header::common(all, &its),
+                    None => its,
+                });
+            }
+        }
+        of_all.unwrap_or_else(|| self.included(path).amd_macros)
+    }
+
+    fn header(&self, path: &str) -> Arc<Header> {
+        let read = || Arc::new(hip_alias_header::read(&self.files, path));
+        self.headers.answer(path, read)
+    }
+
+    fn included(&self, path: &str) -> Header {
+        hip_alias_header::included(path, |path| self.header(path))
     }
 
     /// Whether a file is for NVIDIA hosts only, because an AMD version exists.
@@ -509,6 +550,41 @@ mod tests {
         assert!(of("mine/all.hpp"));
         assert!(!of("a/src/deep/y.cu"));
         assert!(!of("a/src/z.cu"));
+    }
+
+    #[test]
+    fn macros_for_amd_apply_to_including_sources() {
+        let all = project_context(&[
+            (
+                "a/compat.cuh",
+                "#ifdef USE_ROCM\n#define __stwb(to, x) *to = x\n#else\n#define NVIDIAS 1\n#endif\n#define BOTH 1",
+            ),
+            ("a/more.cuh", "#include \"compat.cuh\""),
+            ("a/cub.h", "#define CubDebugExit(e) check(e)"),
+            ("a/x.cu", "#include \"more.cuh\"\n#include \"part.cuh\""),
+            ("a/y.cu", "#include \"compat.cuh\"\n#include \"part.cuh\""),
+            ("a/z.cu", "#include \"cub.h\"\n#include \"other.cuh\""),
+            ("a/w.cu", "#include \"compat.cuh\"\n#include \"other.cuh\""),
+            ("a/part.cuh", ""),
+            ("a/other.cuh", ""),
+            ("a/alone.cu", ""),
+        ]);
+        let of = |path: &str| {
+            let mut options = Options {
+                language: Language::of_path(path),
+                ..Options::default()
+            };
+            all.fill_options(path, &mut options);
+            options.amd_macros
+        };
+        for path in ["a/x.cu", "a/y.cu", "a/w.cu", "a/part.cuh", "a/more.cuh"] {
+            assert_eq!(of(path), "__stwb ", "{path}");
+        }
+        assert_eq!(of("a/z.cu"), "CubDebugExit ");
+        // Only some of those that include it have the macro.
+        for path in ["a/other.cuh", "a/alone.cu"] {
+            assert_eq!(of(path), "", "{path}");
+        }
     }
 
     #[test]
