@@ -29,7 +29,7 @@ declare_rule! {
     ///
     /// In a PyTorch extension no change is necessary: `torch.utils.cpp_extension` runs PyTorch's hipify over the
     /// sources of a `CUDAExtension` when it builds on ROCm. One finding reports this for the whole file, and only names
-    /// that PyTorch's hipify does not convert are reported individually, and kernels that are passed by name to
+    /// that PyTorch's hipify does not convert are reported individually, such as `using namespace cub`, and kernels that are passed by name to
     /// `cudaFuncSetAttribute` and its siblings: CUDA has a template for them, HIP's functions take a `const void*`. A source
     /// that gets these names from a header of its own project, such as `using cudaError_t = hipError_t`, is not reported. Neither is `#ifdef __CUDACC__` with a branch
     /// for AMD, only pragmas, or an `#else` that computes the same without calls.
@@ -113,12 +113,12 @@ fn check(cx: &CudaChecker<'_>) {
                 && is_the_api(cx.source, word, **at)
                 && (*word != *"__CUDACC__" || is_open_question(cx.source, &chains, **at))
         };
-        found.extend(
-            places
-                .iter()
-                .filter(is_one)
-                .map(|at| (*at, word, counterpart.clone())),
-        );
+        found.extend(places.iter().filter(is_one).map(|at| {
+            let mut counterpart = counterpart.clone();
+            // hipify converts `cub::`, not `using namespace cub;`.
+            counterpart.hipify_knows &= word != "cub" || cx.source.token_text(at + 1) == "::";
+            (*at, word, counterpart)
+        }));
     }
     // C++ that only works around nvcc is not CUDA code.
     if found.iter().all(|(_, word, ..)| *word == "__CUDACC__") && !is_device_code(cx) {

@@ -8,7 +8,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries, and NVRTC's option for an
-    /// NVIDIA architecture.
+    /// NVIDIA architecture. CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit.
     ///
     /// ## Why on ROCm
     ///
@@ -96,6 +96,7 @@ fn check(cx: &CudaChecker<'_>) {
             at..at + 1,
             format!("{library} has no equivalent of `{word}`."),
             RawFix::display_only(match word {
+                "CubDebugExit" => "Define it for AMD, with `HipcubDebug`",
                 "__trap" => "Call `abort()` or `__builtin_trap()` on AMD",
                 _ => "Guard it with `#ifndef USE_ROCM` and write AMD's path",
             }),
