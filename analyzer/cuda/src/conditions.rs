@@ -132,6 +132,8 @@ pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chain {
     pub has_else: bool,
+    /// The `#else` contains more than messages of the compiler.
+    pub has_path: bool,
     /// One of its branches tests for AMD.
     pub names_amd: bool,
     /// A condition in a branch that nvcc does not select tests for AMD.
@@ -169,6 +171,10 @@ pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
         let first = open.last().map_or(index, |(first, _)| *first);
         first_of[index] = first;
         chains[first].has_else |= name == "else";
+        chains[first].has_path |= name == "else"
+            && !holds_only(source, index, &|line| {
+                matches!(source.directive_name(line), "pragma" | "warning")
+            });
         if asks(&names_amd) {
             chains[first].names_amd = true;
             if let [.., (around, false), _] = open[..] {
@@ -179,6 +185,26 @@ pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
             && evaluate(source, line, CudaArch::Unknown) == Verdict::new(Some(true), Some(false));
     }
     first_of.into_iter().map(|first| chains[first]).collect()
+}
+
+/// True if the branch of the directive at `index` consists of directives that `is_one` accepts, and comments.
+pub(crate) fn holds_only(
+    source: &TokenStream<'_>,
+    index: usize,
+    is_one: &dyn Fn(&Directive) -> bool,
+) -> bool {
+    for pair in source.directives[index..].windows(2) {
+        if pair[1].start != pair[0].end {
+            return false;
+        }
+        if matches!(source.directive_name(&pair[1]), "endif" | "else" | "elif") {
+            return true;
+        }
+        if !is_one(&pair[1]) {
+            return false;
+        }
+    }
+    false
 }
 
 /// Macros that HIP does not define, so that they evaluate to 0.

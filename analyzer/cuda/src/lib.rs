@@ -34,7 +34,7 @@ pub mod token_stream;
 
 pub use checker::{CudaChecker, Setting};
 pub(crate) use conditions::{
-    CUDA_NUMBERS, CudaArch, body, chains, evaluate, names_amd, selects_cuda,
+    CUDA_NUMBERS, CudaArch, body, chains, evaluate, holds_only, names_amd, selects_cuda,
 };
 pub use headers::hip_header;
 pub(crate) use hipify::{RocName, roc_header, roc_name};

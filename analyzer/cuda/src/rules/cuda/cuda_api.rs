@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use calls::Call;
 
-use crate::conditions::{Chain, chains};
+use crate::conditions::{Chain, chains, holds_only};
 use crate::lexer::Directive;
 use crate::{
     CudaChecker, Kind, Name, RocName, Setting, Source, before_rocm_7, hipify, is_the_projects,
@@ -408,23 +408,9 @@ fn is_open_question(source: &Source<'_>, chains: &[Chain], at: u32) -> bool {
     };
     !(chain.names_amd
         || chain.has_amd_within
-        || has_only_pragmas(source, line, index)
+        // clang ignores nvcc's pragmas.
+        || holds_only(source, index - 1, &|line| source.directive_name(line) == "pragma")
         || has_fallback(source, line, index))
-}
-
-/// True if the branch of `line`, after which directive `next` follows, is pragmas for nvcc, which clang ignores.
-fn has_only_pragmas(source: &Source<'_>, line: &Directive, next: usize) -> bool {
-    let mut end = line.end;
-    for next in &source.directives[next..] {
-        if next.start != end {
-            return false;
-        }
-        match source.directive_name(next) {
-            "pragma" => end = next.end,
-            name => return end != line.end && matches!(name, "endif" | "else" | "elif"),
-        }
-    }
-    false
 }
 
 /// True in a function, before an `#else` with a plain computation that every compiler compiles: no call is in it.

@@ -2,7 +2,7 @@
 
 use crate::{
     CUDA_NUMBERS, CudaArch, CudaChecker, Name, Setting, Source, Tokens, body, chains, evaluate,
-    hip_header, name, selects_cuda,
+    hip_header, holds_only, name, selects_cuda,
 };
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
@@ -53,7 +53,8 @@ declare_rule! {
     ///
     /// A comparison such as `__CUDA_ARCH__ >= 800` tests for a feature: name AMD's side explicitly, as in
     /// `__CUDA_ARCH__ >= 800 || defined(USE_ROCM)`, once the branch works there. If there is another branch, AMD has a
-    /// working path, and the severity is advice. A branch for a newer toolkit is usually optional on AMD, so a version
+    /// working path, and the severity is advice; an `#else` that contains only `#pragma message` or `#warning` is none. A branch
+    /// with only NVIDIA's headers is not reported. A branch for a newer toolkit is usually optional on AMD, so a version
     /// test without another branch has the severity info.
     ///
     /// ## Fix safety
@@ -89,11 +90,7 @@ fn check(cx: &CudaChecker<'_>) {
         return;
     }
     // Some projects define the macro for AMD as well, and their headers for HIP do.
-    let is_defined = source.directives.iter().any(|line| {
-        source.directive_name(line) == "define"
-            && source.token_text(line.start + 2) == "__CUDA_ARCH__"
-    });
-    let serious = if is_defined || cx.has_hip_names {
+    let serious = if source.is_macro("__CUDA_ARCH__") || cx.has_hip_names {
         Severity::Info
     } else {
         Severity::Warning
@@ -141,6 +138,12 @@ fn check(cx: &CudaChecker<'_>) {
         if chain.names_amd {
             continue;
         }
+        if holds_only(source, index, &|line| {
+            let header = source.included(line).map_or("", |(header, _)| header);
+            header.starts_with("cuda") && hip_header(header).is_none()
+        }) {
+            continue;
+        }
         let next = source.directives.get(index + 1);
         if next.is_some_and(|next| overlaps_launches(source, line.end..next.start)) {
             continue;
@@ -179,7 +182,7 @@ fn check(cx: &CudaChecker<'_>) {
             Setting::Plain => "__HIP_PLATFORM_AMD__",
         };
         let arch = cx.target.arch.name();
-        let (severity, takes) = if chain.has_else {
+        let (severity, takes) = if chain.has_path {
             (Severity::Advice, "compiles the other branch")
         } else if *number == "__CUDA_ARCH__" {
             (serious, "never compiles this branch")
