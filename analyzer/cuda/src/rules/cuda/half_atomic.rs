@@ -7,13 +7,15 @@ use hipward_analyzer_core::{Arch, HandledBy, Severity, Version};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `atomicAdd` on `half`, `half2`, `__nv_bfloat16` and `__nv_bfloat162`, and a project's own definition of it.
+    /// Finds `atomicAdd` on `half`, `half2`, `__nv_bfloat16` and `__nv_bfloat162`, and a project's own definition of it in a
+    /// source that does not name `HIP_VERSION`.
     ///
     /// ## Why on ROCm
     ///
     /// HIP has these functions since ROCm 7.13. Before, a call does not compile; since then, a project's definition for
-    /// `__CUDA_ARCH__ < 700` is a second one, because the macro is 0 on AMD GPUs. HIP's functions are loops, and
-    /// `unsafeAtomicAdd` is one instruction on gfx942, gfx950 and gfx12, for memory of `hipMalloc`.
+    /// `__CUDA_ARCH__ < 700` is a second one, because the macro is 0 on AMD GPUs, and so is one for `defined(USE_ROCM)`.
+    /// HIP's functions are loops, and `unsafeAtomicAdd` is one instruction on gfx942, gfx950 and gfx12, for memory of
+    /// `hipMalloc`.
     ///
     /// ## Example
     ///
@@ -102,12 +104,21 @@ fn check(cx: &CudaChecker<'_>) {
             let Some(kind) = pointer_type(source, address) else {
                 continue;
             };
-            if is_defined && source.enclosing_braces(at).is_none() {
+            // A source that was written for AMD compiled before that release.
+            let asks = source.text.contains("HIP_VERSION");
+            if is_defined && source.enclosing_braces(at).is_none() && !asks {
                 let message = format!(
                     "HIP defines this atomicAdd for `{kind}` since ROCm 7.13: a second definition does not compile."
                 );
-                let title = "Define it only if HIP_VERSION < 71300000";
-                cx.report(&RULE, at..at + 1, message, RawFix::display_only(title));
+                let fix = RawFix::display_only("Define it only if HIP_VERSION < 71300000");
+                cx.report_as(
+                    &RULE,
+                    Severity::Error,
+                    HandledBy::You,
+                    at..at + 1,
+                    message,
+                    fix,
+                );
             }
             return;
         }
