@@ -6,7 +6,8 @@ use hipward_analyzer_core::diagnostic::RawFix;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds texture references (`texture<float, 2> t`) and reads of textures and surfaces in kernels.
+    /// Finds texture references (`texture<float, 2> t`), reads of textures and surfaces in kernels, and, for gfx94x and
+    /// gfx950, calls that create a texture object.
     ///
     /// ## Why on ROCm
     ///
@@ -56,6 +57,9 @@ const READS: &str = "tex1D tex1Dfetch tex1DLayered tex1DLod tex2D tex2DLayered t
     tex3DLod texCubemap texCubemapLayered surf1Dread surf1Dwrite surf2Dread surf2Dwrite surf3Dread \
     surf3Dwrite surf2DLayeredread surf2DLayeredwrite";
 
+const CREATES: &str =
+    "cudaCreateTextureObject hipCreateTextureObject cuTexObjectCreate hipTexObjectCreate";
+
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
@@ -75,7 +79,10 @@ fn check(cx: &CudaChecker<'_>) {
             cx.report(&RULE, at..at + 1, message, fix());
         }
     }
-    for function in READS.split(' ') {
+    // gfx90a has images without filters.
+    let fails = arch.starts_with("gfx94") || arch.starts_with("gfx95");
+    let creates = if fails { CREATES } else { "" };
+    for function in READS.split(' ').chain(creates.split(' ')) {
         for at in cx.uses(function) {
             let is_call = source.call(at).is_some();
             // `float tex2D(…) {`: a function of the project.
