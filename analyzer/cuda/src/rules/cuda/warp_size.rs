@@ -1,7 +1,10 @@
 //! HW905: the number 32 as the number of lanes.
 
+use crate::conditions::Vendors;
 use crate::{CudaChecker, Kind, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::words::listed;
+use hipward_analyzer_core::{HandledBy, Severity, Version};
 
 declare_rule! {
     /// ## What it does
@@ -9,7 +12,12 @@ declare_rule! {
     /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31,
     /// a reduction over shuffles that begins at 16, and beside these CUB's `WarpReduce` and `WarpScan` without a width. Other uses of 32 (tiles, packed bits, sizes) are not reported.
     /// Neither is a source in which every shuffle has a width, which uses cooperative-group tiles of 32, or which counts lanes
-    /// to 32 and exchanges data with `__shfl_xor` over at most 16 lanes only: these stay within half of a wavefront.
+    /// to 32 and exchanges data with `__shfl_xor` over at most 16 lanes only: these stay within half of a wavefront. Neither is
+    /// a reduction inside `if (tid < 32)`, nor a number of a part of a block (`threadIdx.x >> 5`) in a source whose kernels have no
+    /// instruction that combines lanes.
+    ///
+    /// From ROCm 7.0 on it also finds `warpSize`, and macros with it, in the size of an array, a template argument, a
+    /// `constexpr` value, `static_assert`, `case` and `__launch_bounds__`, and in functions that launch kernels.
     ///
     /// ## Why on ROCm
     ///
@@ -41,7 +49,7 @@ declare_rule! {
     /// }
     /// ```
     ///
-    /// `warpSize` is 64 on CDNA GPUs up to gfx950, 32 on Radeon GPUs and gfx1250, and is not a compile-time constant since ROCm 7. If a constant is needed,
+    /// `warpSize` is 64 on CDNA GPUs up to gfx950, 32 on Radeon GPUs and gfx1250, and is not a compile-time constant since ROCm 7.0: only device code can read it. If a constant is needed,
     /// define 64 under `#ifdef USE_ROCM` (or `__HIP_PLATFORM_AMD__`) and 32 in the other branch. Such a definition is
     /// not reported, and neither is a source with AMD's own instructions (`__builtin_amdgcn_…`). An algorithm for 32
     /// lanes still works if the shuffles have a width of 32, or if the source checks for AMD elsewhere and exchanges no
@@ -59,8 +67,9 @@ declare_rule! {
         title: "A wavefront has 64 lanes, not 32",
         family: CudaCpp,
         severity: Warning,
+        also: [Error "where `warpSize` has to be a constant, and in host code"],
         applicability: DisplayOnly,
-        targets: "targets with wavefronts of 64 lanes",
+        targets: "targets with wavefronts of 64 lanes; for `warpSize`, every target from ROCm 7.0 on",
         lesson: Some("port/lanes"),
         cuda: check,
     }
@@ -71,6 +80,9 @@ const FIX: &str = "Use `warpSize`, or a constant that is 64 on AMD";
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
+    if cx.target.rocm >= Version::new(7, 0) {
+        constants(cx);
+    }
     if cx.target.arch.wavefront() != 64 || knows_amds_lanes(source) {
         return;
     }
@@ -81,13 +93,14 @@ fn check(cx: &CudaChecker<'_>) {
     let in_halves = xors || works_on_halves(source);
     let cuts_blocks = cx.knows_amd && !exchanges(source);
     let has_lanes = !in_halves && !cuts_blocks;
+    let in_parts = only_numbers_parts(source);
     for number in 0..source.token_count() {
         if source.kind(number) != Kind::Number {
             continue;
         }
         match source.token_text(number) {
             "32" | "32u" | "32U" => {
-                if in_halves {
+                if in_halves || (in_parts && source.before(number, 1) != "%") {
                     continue;
                 }
                 if let Some(name) = constant(source, number) {
@@ -101,16 +114,19 @@ fn check(cx: &CudaChecker<'_>) {
                     continue;
                 }
                 if has_lanes && matches!(source.before(number, 1), "%" | "/") {
-                    lane(cx, number);
+                    report_lane(cx, number);
                 }
             }
             "31" | "31u" | "31U" | "0x1f" | "0x1F"
                 if has_lanes && source.before(number, 1) == "&" =>
             {
-                lane(cx, number);
+                report_lane(cx, number);
             }
-            "5" if has_lanes && source.reads(number.saturating_sub(2), &[">", ">"]) => {
-                lane(cx, number);
+            "5" if has_lanes
+                && !in_parts
+                && source.reads(number.saturating_sub(2), &[">", ">"]) =>
+            {
+                report_lane(cx, number);
             }
             "16" if source.before(number, 1) == "=" && !xors => shuffles(cx, number),
             _ => {}
@@ -259,6 +275,126 @@ fn exchanges(source: &Source<'_>) -> bool {
         .any(|(word, _)| word.contains("shfl") || word.contains("ballot"))
 }
 
+/// True for kernels that at most number parts of a block (`threadIdx.x >> 5`): no lane reads another one's data.
+fn only_numbers_parts(source: &Source<'_>) -> bool {
+    const EXCHANGES: &str = "shfl ballot __any __all __match __reduce activemask asm volatile";
+    // `warpSum(x)`, `WarpReduce<T>`, `% WARP_SIZE` and `WARP_SIZE - 1`
+    let combines =
+        |at: &u32| source.before(*at, 1) == "%" || listed("( < -", source.token_text(at + 1));
+    !source.places("__global__").is_empty()
+        && source.words().all(|(word, places)| {
+            !EXCHANGES.split(' ').any(|part| word.contains(part))
+                && (!word.to_ascii_lowercase().contains("warp") || !places.iter().any(combines))
+        })
+}
+
+/// `warpSize` where a constant is needed, and in host code: since ROCm 7.0 it is an object of device code.
+fn constants(cx: &CudaChecker<'_>) {
+    /// An upper limit for the places of a name; keeps the time linear.
+    const MAX: usize = 100;
+    let source = cx.source;
+    let places = source.places("warpSize");
+    // `int warpSize`: a variable or parameter of the project.
+    let is_declared = |at: &u32| {
+        let before = at.saturating_sub(1);
+        source.kind(before) == Kind::Word
+            && !listed(STATEMENTS, source.token_text(before))
+            && source.directive_of(*at).is_none()
+    };
+    if places.is_empty() || places.iter().any(is_declared) {
+        return;
+    }
+    let mut names = vec!["warpSize"];
+    let mut done = 0;
+    while let Some(&name) = names.get(done) {
+        done += 1;
+        for at in source.places(name).iter().copied().take(MAX) {
+            if let Some(line) = source.directive_of(at) {
+                // A macro with it.
+                let defined = line.start + 2;
+                let word = source.token_text(defined);
+                if source.directive_name(line) == "define"
+                    && defined < at
+                    && source.vendors(at) != Vendors::NotAmd
+                    && !names.contains(&word)
+                {
+                    names.push(word);
+                }
+            } else if !source.is_qualified(at)
+                && (needs_constant(source, at) || is_host(source, at))
+            {
+                cx.report_as(
+                    &RULE,
+                    Severity::Error,
+                    HandledBy::You,
+                    at..at + 1,
+                    "Since ROCm 7.0 `warpSize` is no constant, and only device code can read it.",
+                    RawFix::display_only("Use a constant for the target, or the device's property"),
+                );
+            }
+        }
+    }
+}
+
+/// Words before a name that is used, not declared.
+const STATEMENTS: &str = "return case else do throw new";
+
+/// `float x[warpSize];`, `f<warpSize>()`, `constexpr int x = warpSize;`, `static_assert(warpSize == 64)`, `case warpSize:`
+fn needs_constant(source: &Source<'_>, at: u32) -> bool {
+    const WORDS: &str = "constexpr case static_assert __launch_bounds__";
+    /// An upper limit for the length of an expression.
+    const MAX: u32 = 32;
+    let before = source.before(at, 1);
+    if source.token_text(at + 1) == ">" && listed("< ,", before) {
+        return before == "<" || listed("( :: ; { >", source.token_text(at + 2));
+    }
+    for back in (at.saturating_sub(MAX).max(2)..at).rev() {
+        let text = source.token_text(back);
+        let before = source.before(back, 1);
+        let is_name = source.kind(back - 1) == Kind::Word;
+        if listed(WORDS, text) {
+            return true;
+        }
+        if text == "[" {
+            let end = source
+                .partner(back)
+                .map_or("", |close| source.token_text(close + 1));
+            return is_name
+                && source.kind(back - 2) == Kind::Word
+                && !listed(STATEMENTS, source.before(back, 2))
+                && listed("; [ =", end);
+        }
+        if listed("; { } : , ?", text) || (text == "(" && is_name && !listed(WORDS, before)) {
+            return false;
+        }
+    }
+    false
+}
+
+/// True in a function that launches a kernel.
+fn is_host(source: &Source<'_>, at: u32) -> bool {
+    /// An upper limit for the tokens of a function.
+    const MAX: u32 = 1_000;
+    let mut inner = at;
+    while let Some(braces) = source.enclosing_braces(inner) {
+        let has = |places: &[u32]| places.iter().any(|place| braces.contains(place));
+        if braces.len() as u32 > MAX
+            || has(source.places("__global__"))
+            || has(source.places("__device__"))
+        {
+            return false;
+        }
+        if braces
+            .clone()
+            .any(|token| source.token_text(token) == "<<<")
+        {
+            return true;
+        }
+        inner = braces.start;
+    }
+    false
+}
+
 /// True for a constant of a function.
 fn is_in_function(source: &Source<'_>, name: u32) -> bool {
     source
@@ -287,8 +423,8 @@ fn means_warp_size(name: &str) -> bool {
 }
 
 /// A lane or warp number computed from the thread index, or a number of warps computed from any value.
-fn lane(cx: &CudaChecker<'_>, number: u32) {
-    let source = cx.source;
+/// Returns its first token.
+fn lane(source: &Source<'_>, number: u32) -> Option<u32> {
     let takes_rest = matches!(source.before(number, 1), "%" | "&");
     // An upper limit for the length of an expression; keeps the time for a text of numbers linear.
     let first = number.saturating_sub(32);
@@ -307,7 +443,7 @@ fn lane(cx: &CudaChecker<'_>, number: u32) {
                     lower.contains("warp") || (from_thread && lower == "wid")
                 };
                 if !compares && is_lane {
-                    return report_lane(cx, name, number);
+                    return Some(name);
                 }
                 break;
             }
@@ -320,12 +456,10 @@ fn lane(cx: &CudaChecker<'_>, number: u32) {
             && matches!(source.before(*at, 1), ")" | "32" | "31" | "0x1f")
     });
     if takes_rest && is_lane_bit(source, number) {
-        return report_lane(cx, number.saturating_sub(2), number);
+        return Some(number.saturating_sub(2));
     }
     let begin = number.saturating_sub(4);
-    if takes_rest && compared && source.reads(begin, &["threadIdx", ".", "x"]) {
-        report_lane(cx, begin, number);
-    }
+    (takes_rest && compared && source.reads(begin, &["threadIdx", ".", "x"])).then_some(begin)
 }
 
 /// `__popc(ballot & ((1u << (threadIdx.x & 31)) - 1))`: the bit of a lane in a mask. In a set of bits, whose words are
@@ -371,13 +505,25 @@ fn is_lane_bit(source: &Source<'_>, number: u32) -> bool {
     has_mask && !is_set
 }
 
-fn report_lane(cx: &CudaChecker<'_>, from: u32, number: u32) {
+fn report_lane(cx: &CudaChecker<'_>, number: u32) {
+    let Some(from) = lane(cx.source, number) else {
+        return;
+    };
     let text = cx.source.token_text(number);
     let message = format!(
         "This assumes a warp of 32 threads (`{text}`); a wavefront of {} has 64 lanes.",
         cx.target.arch.name()
     );
     cx.report(&RULE, from..number + 1, message, RawFix::display_only(FIX));
+}
+
+/// True inside `if (tid < 32) {`: only lanes below 32 run the loop, and the result of the first one is right.
+fn is_of_first_lanes(source: &Source<'_>, token: u32) -> bool {
+    source.enclosing_braces(token).is_some_and(|braces| {
+        let before = |back| source.before(braces.start, back);
+        let is_thread = means_thread(before(4)) || (before(4) == "x" && before(6) == "threadIdx");
+        is_thread && before(3) == "<" && before(2) == "32" && before(1) == ")"
+    })
 }
 
 fn means_thread(word: &str) -> bool {
@@ -425,7 +571,7 @@ fn shuffles(cx: &CudaChecker<'_>, number: u32) {
         .arguments(&call)
         .last()
         .is_some_and(|last| matches!(source.slice(last.clone()), "32" | "16"));
-    if !has_width {
+    if !has_width && !open.is_some_and(|open| is_of_first_lanes(source, open)) {
         let name = number.saturating_sub(2);
         let message = format!(
             "Shuffles from 16 down combine 32 lanes; a wavefront of {} has 64.",
