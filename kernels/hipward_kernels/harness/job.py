@@ -194,7 +194,8 @@ def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = No
         lines.error(search.failure() or error.failure)
     except BaseException as error:
         # Reports every exception of a snippet before this process ends.
-        lines.error(search.failure() or in_words(error, "internal", "The harness", directory / "snippet.py"))
+        doing = "Copies of the inputs and results" if is_out_of_memory(error) else "The harness"
+        lines.error(search.failure() or in_words(error, "internal", doing, directory / "snippet.py"))
     else:
         lines.finished()
     finally:
