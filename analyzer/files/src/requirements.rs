@@ -188,15 +188,18 @@ pub(super) fn is_for_another_platform(marker: &str) -> bool {
         let text = text.trim_end_matches(['\'', '"', ' ']);
         text.ends_with(operator)
     };
-    let compares = |word: &str, operator: &str| {
-        let before = marker.split_once(word).map(|(before, _)| before);
-        before.is_some_and(|before| ends_with(before, operator))
-    };
-    let others = ["darwin", "win32", "aarch64", "arm64", "ppc64le", "s390x"];
-    let own = ["linux", "x86_64"];
-    !marker.contains(" or ")
-        && (others.iter().any(|word| compares(word, "=="))
-            || own.iter().any(|word| compares(word, "!=")))
+    let others = [
+        "darwin", "Darwin", "win32", "Windows", "AMD64", "aarch64", "arm64", "ppc64le", "s390x",
+    ];
+    let own = ["linux", "Linux", "x86_64"];
+    marker.split(" or ").all(|marker| {
+        let compares = |word: &str, operator: &str| {
+            let before = marker.split_once(word).map(|(before, _)| before);
+            before.is_some_and(|before| ends_with(before, operator))
+        };
+        others.iter().any(|word| compares(word, "=="))
+            || own.iter().any(|word| compares(word, "!="))
+    })
 }
 
 /// True if the packages of a group with that name are required only with CUDA.
