@@ -44,7 +44,7 @@ declare_rule! {
     /// ```
     ///
     /// A file that names an index of PyTorch wheels is not reported, unless the index is for ROCm 6 or 7 and the release is before 2.3.
-    /// Neither is a requirement with a marker.
+    /// Neither is a requirement with a marker, nor a file that also requires `torch-npu`.
     ///
     /// ## Fix safety
     ///
@@ -73,7 +73,15 @@ fn check(cx: &FileChecker<'_>) {
     let is_new = indexes.iter().any(|index| names_new(index.as_str()));
     let names_wheels = |text: &str| text.contains("/whl") || text.contains("rocm");
     let images = &cx.facts.images;
-    if cx.is_ported || !is_new && indexes.iter().any(|index| names_wheels(index.as_str())) {
+    // The release is that of Ascend's plugin.
+    let requirements = &cx.facts.requirements;
+    let has_npu = requirements
+        .iter()
+        .any(|found| found.normalized() == "torch-npu");
+    if cx.is_ported
+        || has_npu
+        || !is_new && indexes.iter().any(|index| names_wheels(index.as_str()))
+    {
         return;
     }
     let brings_torch = images.iter().any(|image| {
@@ -81,7 +89,7 @@ fn check(cx: &FileChecker<'_>) {
         let has_only_rocm = name.contains("rocm/dev");
         image.guarded || name.contains("torch") || names_rocm(name) && !has_only_rocm
     });
-    for requirement in cx.facts.requirements.iter().filter(|found| {
+    for requirement in requirements.iter().filter(|found| {
         !found.guarded
             && found.installer != Installer::Conda
             && found.normalized() == "torch"
