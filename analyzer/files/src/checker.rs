@@ -61,6 +61,12 @@ impl<'a> FileChecker<'a> {
         checker.diagnostics.finish()
     }
 
+    /// The range of the command at that position.
+    pub fn command_at(&self, at: usize) -> Option<Range<usize>> {
+        let mut ranges = self.facts.commands.iter().map(|command| command.range());
+        ranges.find(|range| range.contains(&at))
+    }
+
     /// Reports a finding of `rule` at `span`.
     pub fn report(
         &self,

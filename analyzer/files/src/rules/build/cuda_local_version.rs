@@ -1,6 +1,8 @@
 //! HW002: a version pinned to a CUDA build, such as `torch==2.4.0+cu124`.
 
+use super::cuda_wheel_index;
 use crate::checker::FileChecker;
+use crate::facts::Requirement;
 use crate::rules::helpers::wheels;
 use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
@@ -33,7 +35,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the index then determines the build, and PyPI's is the one for CUDA. Display-only for a nightly build.
+    /// Unsafe: the index then determines the build, and PyPI's is the one for CUDA. Display-only for a nightly build,
+    /// and beside an index of PyTorch that stays an index for CUDA because it has no counterpart for this release.
     ///
     /// ## References
     ///
@@ -109,6 +112,10 @@ fn check(cx: &FileChecker<'_>) {
             RawFix::display_only(format!(
                 "Install {name}'s wheel for ROCm, or build it from source"
             ))
+        } else if keeps_cuda(cx, requirement) {
+            RawFix::display_only(
+                "Use a release that has a build for ROCm, and the index of that build",
+            )
         } else {
             let edit = (
                 specifier.part(plus..plus + 1 + length).range(),
@@ -128,4 +135,17 @@ fn check(cx: &FileChecker<'_>) {
             fix,
         );
     }
+}
+
+/// True if the index beside it is one of PyTorch's for CUDA, and the fix of HW001 does not change it.
+fn keeps_cuda(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
+    let own = cx.command_at(requirement.whole.range().start);
+    let is_near = |at: usize| own.as_ref().is_none_or(|own| own.contains(&at));
+    let mut indexes = cx.facts.indexes.iter().filter_map(|index| {
+        let is_near = is_near(index.range().start);
+        let is_pytorchs = is_near && index.as_str().contains("//download.pytorch.org/");
+        let segment = wheels::cuda_segment(index.as_str()).filter(|_| is_pytorchs)?;
+        Some(cuda_wheel_index::fix(cx, *index, segment))
+    });
+    indexes.next().is_some_and(|fix| fix.edits.is_empty())
 }

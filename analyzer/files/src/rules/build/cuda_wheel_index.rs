@@ -148,7 +148,12 @@ fn check(cx: &FileChecker<'_>) {
     }
 }
 
-fn fix(cx: &FileChecker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -> RawFix {
+/// Edits the index only if the result has the release that is installed from it.
+pub(super) fn fix(
+    cx: &FileChecker<'_>,
+    index: Text<'_>,
+    segment: std::ops::Range<usize>,
+) -> RawFix {
     let mut rocm = wheels::index(cx.target);
     let is_pytorchs = index.as_str().contains("//download.pytorch.org/");
     // The index has to have the release that is installed from it.
@@ -183,13 +188,7 @@ fn fix(cx: &FileChecker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -
 
 /// The newest release of torch that the index's command allows, or its file if it is in no command.
 fn pinned_torch(cx: &FileChecker<'_>, index: Text<'_>) -> Option<Version> {
-    let at = index.range().start;
-    let command = cx
-        .facts
-        .commands
-        .iter()
-        .map(|command| command.range())
-        .find(|range| range.contains(&at));
+    let command = cx.command_at(index.range().start);
     let torch = cx.facts.requirements.iter().find(|found| {
         found.normalized() == "torch"
             && command

@@ -127,9 +127,7 @@ fn check(cx: &FileChecker<'_>) {
 
 /// `--index-url "$TORCH_INDEX_URL"` in the same command.
 fn names_an_index(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
-    let at = requirement.whole.range().start;
-    let mut ranges = cx.facts.commands.iter().map(|command| command.range());
-    let own = ranges.find(|range| range.contains(&at));
+    let own = cx.command_at(requirement.whole.range().start);
     own.is_some_and(|own| {
         let mut indexes = cx.facts.indexes.iter();
         indexes.any(|index| own.contains(&index.range().start))
