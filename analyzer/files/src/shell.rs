@@ -172,6 +172,8 @@ impl<'a> Reader<'a> {
         let length = self.text.as_str().len();
         while self.at < length {
             match self.byte(0) {
+                // `TORCH_CUDA_ARCH_LIST=8.6;8.9` in a `.env` file
+                b';' if self.byte(1).is_ascii_digit() => self.at += 1,
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => {
                     break;
                 }
