@@ -18,7 +18,7 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
         match name.to_ascii_uppercase().as_str() {
             "FROM" => {
                 if let Some(image) = body.words().find(|word| !word.as_str().starts_with("--")) {
-                    from_arguments.extend(variable(image.as_str()));
+                    from_arguments.extend(shell::variable(image.as_str()));
                     facts.images.push(Image {
                         name: image,
                         guarded: false,
@@ -57,15 +57,6 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
             });
         }
     }
-}
-
-/// `${BASE}` and `$BASE` refer to `BASE`; so does the start of `${BASE}:${TAG}`.
-fn variable(image: &str) -> Option<&str> {
-    let name = image.strip_prefix('$')?.trim_start_matches('{');
-    let end = name
-        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .unwrap_or(name.len());
-    name.get(..end)
 }
 
 /// The instruction at the start of `text`, with all its lines, and the rest.

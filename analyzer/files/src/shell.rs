@@ -2,7 +2,7 @@
 //!
 //! Supports enough of the grammar to find the boundaries of words. The body of a heredoc is data and is skipped.
 
-use super::facts::{Command, Facts, Setting, contains, names_a_vendor};
+use super::facts::{Command, Facts, Image, Setting, contains, names_a_vendor};
 use super::packages;
 use super::text::Text;
 
@@ -350,6 +350,15 @@ impl<'a> Reader<'a> {
     /// Removes leading keywords, then stores the rest as a command.
     fn command(&mut self, words: &[Text<'a>], may_fail: bool, facts: &mut Facts<'a>) {
         let mut words = words;
+        // `srun --container-image=nvcr.io/nvidia/pytorch:26.03-py3 …`
+        for (option, image) in words.iter().filter_map(|word| word.split_once('=')) {
+            if option.as_str() == "--container-image" {
+                facts.images.push(Image {
+                    name: image.unquoted(),
+                    guarded: self.is_guarded(),
+                });
+            }
+        }
         let discards_errors = std::mem::take(&mut self.discards_errors);
         while let Some((first, rest)) = words.split_first() {
             match first.as_str() {
@@ -555,6 +564,15 @@ fn is_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `${BASE}` and `$BASE` refer to `BASE`; so does the start of `${BASE}:${TAG}`.
+pub(crate) fn variable(image: &str) -> Option<&str> {
+    let name = image.strip_prefix('$')?.trim_start_matches('{');
+    let end = name
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .unwrap_or(name.len());
+    name.get(..end)
 }
 
 /// Stores the `NAME=value` in `words`.

@@ -3,16 +3,18 @@
 use crate::checker::FileChecker;
 use crate::facts::contains;
 use crate::rules::helpers::wheels;
+use crate::shell::variable;
 use crate::text::Text;
 use hipward_analyzer_core::diagnostic::RawFix;
-use hipward_analyzer_core::{Severity, Target, Version};
+use hipward_analyzer_core::{Language, Severity, Target, Version};
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…`, `vllm/vllm-openai`, and any image whose tag has a version of CUDA, such as
     /// `pytorch/pytorch:2.8.0-cuda12.6-cudnn9-devel`, as the base image of a
-    /// Dockerfile or its build argument, and as the image of a workflow's container, a Compose service or a pod.
+    /// Dockerfile or its build argument, as the image of a workflow's container, a Compose service or a pod, and as the image that
+    /// a script starts with `docker run` or Slurm's `--container-image`, also in a variable.
     ///
     /// ## Why on ROCm
     ///
@@ -74,8 +76,10 @@ fn check(cx: &FileChecker<'_>) {
     if cx.is_ported || images.iter().any(|image| is_rocm(image.name)) {
         return;
     }
+    let mut names = Vec::new();
     for image in images.iter().filter(|image| !image.guarded) {
         report(cx, image.name);
+        names.extend(variable(image.name.as_str()));
         // On a host without a GPU, this image computes on the CPU.
         if let Some(tag) = image.name.as_str().strip_prefix("ollama/ollama")
             && (tag.is_empty() || tag.starts_with(':'))
@@ -95,9 +99,18 @@ fn check(cx: &FileChecker<'_>) {
         ) {
             for word in command.words.iter().skip(1) {
                 // `--build-arg BASE=nvidia/cuda:12.4.1-devel-ubuntu22.04`
-                let value = word.split_once('=').map(|(_, value)| value);
-                report(cx, value.unwrap_or(*word));
+                let value = word.split_once('=').map(|(_, value)| value.unquoted());
+                let value = value.unwrap_or(*word);
+                report(cx, value);
+                names.extend(variable(value.as_str()));
             }
+        }
+    }
+    // `IMAGE=nvcr.io/nvidia/pytorch:26.03-py3` and `docker run "$IMAGE"`. In a Dockerfile it is one of the images.
+    let settings = cx.facts.settings.iter().filter(|setting| !setting.guarded);
+    for setting in settings.filter(|_| cx.language != Language::Dockerfile) {
+        if names.contains(&setting.key.as_str()) {
+            report(cx, setting.value.unquoted());
         }
     }
 }
@@ -108,6 +121,9 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
         .trim_start_matches("docker://")
         .trim_start_matches("docker.io/");
     let image = image.from(image.as_str().len() - name.len());
+    // Enroot writes `nvcr.io#nvidia/pytorch:26.03-py3`.
+    let name = name.replace('#', "/");
+    let name = name.as_str();
     let instead = if name.starts_with("nvidia/cuda:") || name.starts_with("nvcr.io/nvidia/cuda:") {
         Some(system(name, cx.target))
     } else if name.starts_with("nvcr.io/nvidia/pytorch:") || is_pytorch(name) {
@@ -123,7 +139,7 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>) {
         None
     } else if name.split(':').next() == Some("vllm/vllm-openai") {
         Some("rocm/vllm:latest".to_owned())
-    } else if has_cuda_tag(name) {
+    } else if has_cuda_tag(cx, name) {
         None
     } else {
         return;
@@ -158,12 +174,22 @@ fn is_pytorch(name: &str) -> bool {
         .is_some_and(|tag| tag.contains("cuda"))
 }
 
-/// `runpod/pytorch:2.4.0-py3.11-cuda12.4.1-devel`, `acme/train:main-py3.11-cu124-2.6.0`
-fn has_cuda_tag(name: &str) -> bool {
+/// `runpod/pytorch:2.4.0-py3.11-cuda12.4.1-devel`, `acme/train:main-py3.11-cu124-2.6.0`, and `acme/train:cu${CUDA}` after
+/// `ARG CUDA=12.4`
+fn has_cuda_tag(cx: &FileChecker<'_>, name: &str) -> bool {
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let tag = name.split_once(':').map_or("", |(_, tag)| tag);
     let after = tag.split_once("cuda").map_or("", |(_, after)| after);
-    after.starts_with(|c: char| c.is_ascii_digit())
+    let is_numbered = |name: &str| {
+        let mut settings = cx.facts.settings.iter();
+        settings.any(|setting| setting.key.as_str() == name && is_number(setting.value.as_str()))
+    };
+    is_number(after)
         || !tag.contains('$') && wheels::cuda_segment(tag).is_some()
+        || tag.split(['-', '.']).any(|piece| {
+            let version = piece.strip_prefix("cu").unwrap_or_default();
+            variable(version.trim_start_matches("da")).is_some_and(is_numbered)
+        })
 }
 
 /// The image with ROCm for the same Ubuntu release.
