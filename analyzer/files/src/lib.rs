@@ -120,9 +120,11 @@ fn facts(source: &str, language: Language) -> Facts<'_> {
 
 /// `setup.cfg` has sections that do not exist in `pyproject.toml`.
 fn is_setup_cfg(source: &str) -> bool {
-    source
-        .lines()
-        .any(|line| matches!(line.trim_end(), "[options]" | "[options.extras_require]"))
+    // uv's lock file has `[options]` too.
+    !source.contains("\n[[")
+        && source
+            .lines()
+            .any(|line| matches!(line.trim_end(), "[options]" | "[options.extras_require]"))
 }
 
 /// The start of the first line that is neither blank nor a comment.
