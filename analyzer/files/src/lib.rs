@@ -115,6 +115,7 @@ fn facts(source: &str, language: Language) -> Facts<'_> {
         Language::Yaml => yaml::read(text, &mut facts),
         _ => {}
     }
+    packages::read_clones(&mut facts);
     facts
 }
 

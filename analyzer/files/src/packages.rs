@@ -1,7 +1,8 @@
 //! The packages that a command installs: pip, uv, poetry, conda.
 
-use super::facts::{Command, Facts, Include, Installer};
+use super::facts::{Command, Facts, Include, Installer, Requirement};
 use super::requirements;
+use super::shell;
 use super::text::Text;
 use hipward_analyzer_core::words::listed;
 
@@ -52,6 +53,8 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
             if inline.is_none() {
                 arguments.next();
             }
+        } else if let Some(named) = named(*argument, command.guarded, facts) {
+            facts.requirements.push(named);
         } else if !text.starts_with('-') {
             facts.requirements.extend(match installer {
                 Installer::Pip | Installer::Lock => {
@@ -59,6 +62,39 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
                 }
                 Installer::Conda => requirements::conda(*argument, command.guarded),
             });
+        }
+    }
+}
+
+/// The requirement in a variable: `ARG APEX=git+https://github.com/NVIDIA/apex` and `pip install ${APEX}`.
+fn named<'a>(argument: Text<'a>, guarded: bool, facts: &Facts<'a>) -> Option<Requirement<'a>> {
+    let name = shell::variable(argument.as_str())?;
+    let mut latest = facts.settings.iter().rev().take(MOST_SETTINGS);
+    let setting = latest.find(|setting| setting.key.as_str() == name)?;
+    let value = setting.value.as_str();
+    // Wheels in variables are reported where they are set.
+    let is_plain = !value.contains(char::is_whitespace) && !value.ends_with(".whl");
+    let guarded = guarded || setting.guarded;
+    requirements::requirement(setting.value, guarded).filter(|_| is_plain)
+}
+
+/// A longer search would read long files repeatedly.
+const MOST_SETTINGS: usize = 64;
+
+/// Stores NVIDIA's libraries that are built from a clone: `git clone https://github.com/NVIDIA/apex`, then `pip install .`.
+pub(super) fn read_clones(facts: &mut Facts<'_>) {
+    for (at, command) in facts.commands.iter().enumerate() {
+        let mut words = command.words.iter();
+        let is_clone = command.program() == "git" && words.any(|word| word.as_str() == "clone");
+        let address = words.find(|word| word.as_str().contains("//github.com/NV"));
+        let mut later = facts.commands.iter().skip(at + 1).take(5);
+        let is_built = |later: &Command<'_>| {
+            installed(later).is_some() || later.words.iter().any(|word| word.as_str() == "setup.py")
+        };
+        if is_clone && later.any(is_built) {
+            let found =
+                address.and_then(|address| requirements::requirement(*address, command.guarded));
+            facts.requirements.extend(found);
         }
     }
 }
