@@ -155,16 +155,47 @@ const PACKAGES: &[Package] = &[
             "Require a current bitsandbytes",
         )
     },
-    Package {
-        fine_from: Some(Version::new(0, 14)),
-        // https://docs.vllm.ai/en/latest/getting_started/installation/gpu/
-        ..other_build(
-            "vllm",
-            OWN,
-            "Before 0.14 vLLM has no wheels for ROCm; the one on PyPI is built for CUDA.",
-            "Require a current vLLM from its index of ROCm wheels, or use its image for ROCm",
-        )
-    },
+    // https://docs.vllm.ai/en/latest/getting_started/installation/gpu/
+    other_build(
+        "vllm",
+        OWN,
+        "PyPI's vLLM is built for CUDA; the wheels for ROCm are in vLLM's own index, from 0.14 on.",
+        "Install it from the index https://wheels.vllm.ai/rocm/, or use its image for ROCm",
+    ),
+    // https://github.com/OpenNMT/CTranslate2/pull/2004
+    other_build(
+        "ctranslate2",
+        OWN,
+        "PyPI's CTranslate2 is built for CUDA; on ROCm it finds no GPU.",
+        "Install CTranslate2's ROCm wheel, a file of its releases on GitHub since 4.7",
+    ),
+    // It requires CTranslate2.
+    other_build(
+        "faster-whisper",
+        OWN,
+        "PyPI's CTranslate2 is built for CUDA; on ROCm it finds no GPU.",
+        "Install CTranslate2's ROCm wheel, a file of its releases on GitHub since 4.7",
+    ),
+    // https://github.com/NVIDIA/warp/pull/1932
+    other_build(
+        "warp-lang",
+        OWN,
+        "Warp's kernels run on NVIDIA GPUs and CPUs only.",
+        "Port the kernels to Triton or PyTorch",
+    ),
+    unavailable(
+        "eetq",
+        OWN,
+        "EETQ's kernels are CUDA.",
+        "Quantize with torchao or bitsandbytes",
+    ),
+    // https://github.com/turboderp-org/exllamav3/issues/41
+    unavailable(
+        "exllamav3",
+        OWN,
+        "ExLlamaV3's kernels are CUDA.",
+        "Use exllamav2, with a model in its format",
+    ),
     unavailable(
         "tensorrt*",
         "tensorrt",
@@ -377,6 +408,10 @@ const EXTRAS: &[(&str, &str)] = &[
     ("jax", "Require jax[rocm7-local], or use AMD's JAX image"),
     ("tensorflow", "Require tensorflow-rocm"),
     ("vllm", "Install vLLM's ROCm wheel, or use its image"),
+    (
+        "sglang",
+        "Build SGLang with its extra all_hip, or use its image",
+    ),
 ];
 
 /// Reports the packages of the rule `of`.
@@ -386,6 +421,16 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
     if cx.is_ported && !only_errors {
         return;
     }
+    let has_rocm = cx
+        .facts
+        .images
+        .iter()
+        .any(|image| names_rocm(image.name.as_str()));
+    let has_index = cx
+        .facts
+        .indexes
+        .iter()
+        .any(|index| names_rocm(index.as_str()));
     for requirement in cx
         .facts
         .requirements
@@ -406,14 +451,22 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         let newest = specifiers::newest(requirement.specifier.as_str());
         let obstacle = newest.and_then(|newest| releases::obstacle(&name, newest, cx.target));
         let is_locked = requirement.installer == Installer::Lock;
+        // A vLLM that is installed satisfies any version, but an image without ROCm has none.
+        let is_any = name == "vllm"
+            && newest.is_none()
+            && (cx.language != Language::Dockerfile || has_rocm || from.contains(['/', '$', '+']));
         let known = known.filter(|package| {
             // A lock file also lists what other packages require.
-            obstacle.is_some() || !is_locked && !is_fine(package, newest)
+            let is_silent = is_locked
+                || is_any
+                || is_fine(package, newest)
+                || has_index && package.advice.contains(" index ");
+            obstacle.is_some() || !is_silent
         });
         if let Some(package) = known {
             if package.owner == of.name
                 && (package.severity == Severity::Error || !only_errors)
-                && !is_built_here(cx, package, requirement)
+                && !is_built_here(cx, package, requirement, has_rocm)
             {
                 cx.report(
                     of,
@@ -425,7 +478,8 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
             }
         } else if let Some((_, advice)) = EXTRAS.iter().find(|(extra, _)| *extra == name)
             && of.name == OWN
-            && requirement.extras.as_str().contains("cuda")
+            && (requirement.extras.as_str().contains("cuda")
+                || name == "sglang" && ["[all]", "[srt]"].contains(&requirement.extras.as_str()))
         {
             cx.report(
                 of,
@@ -464,10 +518,14 @@ fn message(package: &Package, newest: Option<Release>, obstacle: Option<String>)
 }
 
 /// `pip install flash-attn --no-build-isolation` in an image for ROCm: the recommended command.
-fn is_built_here(cx: &FileChecker<'_>, package: &Package, requirement: &Requirement<'_>) -> bool {
-    let images = &cx.facts.images;
+fn is_built_here(
+    cx: &FileChecker<'_>,
+    package: &Package,
+    requirement: &Requirement<'_>,
+    has_rocm: bool,
+) -> bool {
     package.advice.contains("--no-build-isolation")
-        && images.iter().any(|image| names_rocm(image.name.as_str()))
+        && has_rocm
         && cx.facts.commands.iter().any(|command| {
             let range = command.range();
             range.contains(&requirement.name.range().start)
