@@ -9,7 +9,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `apt-get install cuda-toolkit-12-4 libcudnn9-dev-cuda-12 libnccl2` and similar commands with `apt`, `yum`
-    /// and `dnf`, downloads from NVIDIA's package server, `module load cuda/12.4` on a cluster, and NVIDIA's kernel modules
+    /// and `dnf`, downloads from NVIDIA's package server and its keys, `module load cuda/12.4` on a cluster, and NVIDIA's kernel modules
     /// and services.
     ///
     /// ## Why on ROCm
@@ -92,7 +92,7 @@ fn check(cx: &FileChecker<'_>) {
             "module" | "ml" => says("load add"),
             "systemctl" => says("enable start restart"),
             "modprobe" => true,
-            "wget" | "curl" | "add-apt-repository" => {
+            "wget" | "curl" | "add-apt-repository" | "apt-key" => {
                 let download = words.iter().find(|word| word.as_str().contains(HOST));
                 if let Some(download) = download {
                     cx.report(
