@@ -6,7 +6,7 @@ use crate::checker::FileChecker;
 use crate::facts::Setting;
 use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
 use hipward_analyzer_core::rule::Rule;
-use hipward_analyzer_core::{Severity, Version};
+use hipward_analyzer_core::{Language, Severity, Version};
 use hipward_analyzer_python::rules::helpers::table_rules::{ApiPattern, ApiRule, filled};
 
 /// The allocator's variable: its name by version, and `expandable_segments` where it does nothing.
@@ -242,11 +242,13 @@ pub(crate) fn uses(cx: &FileChecker<'_>, of: &'static Rule, uses: &[ApiRule]) {
     }
 }
 
-/// Edits that replace a setting by `NAME=value`; `None` if the name also appears elsewhere, where it may be read.
+/// Edits that replace a setting by `NAME=value`; `None` if the name also appears elsewhere, where it may be read, and for a value
+/// that is passed on.
 fn edits(cx: &FileChecker<'_>, setting: &Setting<'_>, instead: &str) -> Option<Vec<Replacement>> {
     let (name, value) = instead.split_once('=')?;
     let key = setting.key.as_str();
-    if name != key && cx.source.matches(key).count() > 1 {
+    if name != key && cx.source.matches(key).count() > 1 || setting.value.as_str().starts_with('$')
+    {
         return None;
     }
     Some(vec![
@@ -287,8 +289,16 @@ pub(crate) fn given<'c, 'a>(
     };
     let is_own =
         move |value: &str| !value.is_empty() && (!value.starts_with('$') || has_default(value));
+    // `ENV TORCH_CUDA_ARCH_LIST=${CUDA_ARCH}`: an image gives the build argument a name that ROCm does not read.
+    let is_renamed = move |value: &str| {
+        cx.language == Language::Dockerfile
+            && name.ends_with("_ARCH_LIST")
+            && value.starts_with('$')
+            && !value.contains(name)
+    };
     settings(cx).filter(move |setting| {
-        setting.key.as_str() == name && is_own(setting.value.unquoted().as_str())
+        let value = setting.value.unquoted().as_str();
+        setting.key.as_str() == name && (is_own(value) || is_renamed(value))
     })
 }
 
