@@ -3,14 +3,14 @@
 use crate::checker::FileChecker;
 use crate::facts::CmakeCall;
 use crate::text::Text;
-use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::{Language, Severity};
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds options that only nvcc accepts, such as `-gencode`, `--use_fast_math` and `-Xptxas`, in CMake commands, and in the
-    /// variables and recipes of makefiles.
+    /// variables and recipes of makefiles. In Dockerfiles, scripts and workflows, finds variables whose value begins with `-gencode`.
     ///
     /// ## Why on ROCm
     ///
@@ -45,11 +45,11 @@ declare_rule! {
         title: "hipcc does not accept nvcc's options",
         family: BuildFiles,
         severity: Error,
-        also: [Info "behind a condition on CUDA"],
+        also: [Info "behind a condition on CUDA, and in a workflow"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
-        files: [Cmake, Makefile] check,
+        files: [Cmake, Makefile, Dockerfile, Shell, Yaml] check,
     }
 }
 
@@ -107,8 +107,19 @@ fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
+    // In scripts, options in a variable that a build passes on; `NVCC_APPEND_FLAGS` has a rule of its own.
+    let is_script = !matches!(cx.language, Language::Cmake | Language::Makefile);
     for setting in &cx.facts.settings {
-        first(cx, severity(setting.guarded), &[setting.value]);
+        let value = setting.value.unquoted();
+        if !is_script
+            || value.as_str().starts_with("-gencode") && !setting.key.as_str().starts_with("NVCC_")
+        {
+            let is_info = setting.guarded || cx.language == Language::Yaml;
+            first(cx, severity(is_info), &[value]);
+        }
+    }
+    if is_script {
+        return;
     }
     for command in &cx.facts.commands {
         first(cx, severity(command.guarded), &command.words);
