@@ -9,8 +9,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `apt-get install cuda-toolkit-12-4 libcudnn9-dev-cuda-12 libnccl2` and similar commands with `apt`, `yum`
-    /// and `dnf`, downloads from NVIDIA's package server and its keys, `module load cuda/12.4` on a cluster, and NVIDIA's kernel modules
-    /// and services.
+    /// and `dnf`, downloads from NVIDIA's package server and its keys, `module load cuda/12.4` on a cluster, NVIDIA's kernel modules
+    /// and services, and `rm /etc/apt/sources.list.d/cuda.list`, which fails where the file does not exist.
     ///
     /// ## Why on ROCm
     ///
@@ -92,6 +92,28 @@ fn check(cx: &FileChecker<'_>) {
             "module" | "ml" => says("load add"),
             "systemctl" => says("enable start restart"),
             "modprobe" => true,
+            "rm" => {
+                let has = |start: &str| {
+                    words.iter().find(|word| {
+                        let path = word.as_str().strip_prefix("/etc/apt/sources.list.d/");
+                        path.is_some_and(|path| path.starts_with(start))
+                    })
+                };
+                let is_forced = words.iter().any(|word| {
+                    let word = word.as_str();
+                    word == "--force" || word.starts_with('-') && word.contains('f')
+                });
+                if let Some(list) = has("cuda").or(has("nvidia")).filter(|_| !is_forced) {
+                    cx.report(
+                        &RULE,
+                        Severity::Warning,
+                        list.range(),
+                        "Only images with CUDA have this file; in others rm fails.",
+                        RawFix::display_only("Remove the command, or use rm -f"),
+                    );
+                }
+                continue;
+            }
             "wget" | "curl" | "add-apt-repository" | "apt-key" => {
                 let download = words.iter().find(|word| word.as_str().contains(HOST));
                 if let Some(download) = download {
