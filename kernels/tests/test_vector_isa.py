@@ -11,6 +11,7 @@ PICK = """
 from torch._inductor import cpu_vec_isa
 picked = cpu_vec_isa.pick_vec_isa()
 print(picked, picked.build_arch_flags())
+print([(str(isa), isa.build_arch_flags()) for isa in cpu_vec_isa.valid_vec_isa_list()])
 """
 DETERMINE = "from hipward_kernels.harness import vector_isa; vector_isa.determine()"
 

@@ -37,7 +37,7 @@ def link() -> None:
         facts = _facts(KEPT)
         if facts is None:
             return
-        vector_isa.skip_tests(has_passed=facts["vector_isa_works"] is True)
+        vector_isa.use(facts["vector_isas"])
         own = _inductors_folder()
         own.mkdir(parents=True, exist_ok=True)
         for name in facts["headers"]:
@@ -58,7 +58,7 @@ def precompile(folder: Path) -> None:
         shutil.move(file, folder / file.name)
     facts = {
         "host": vector_isa.host(),
-        "vector_isa_works": vector_isa.has_passed(),
+        "vector_isas": vector_isa.found(),
         "headers": [file.name for file in headers],
     }
     (folder / FACTS).write_text(json.dumps(facts), encoding="utf-8")

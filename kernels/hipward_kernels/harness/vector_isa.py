@@ -1,45 +1,61 @@
 """Determines which vector instructions `torch.compile` uses on the CPU.
 
-Inductor uses the first instruction set of its list for which a test library can be compiled and loaded, but compiles
-one for each that the CPU has, which takes 9 s on two cores. Here only the first is compiled, in 4 s.
+Inductor compiles a test library for each instruction set that the CPU has, and for their extensions, and loads each in
+a new process. That takes 9 s on two cores, and longer with PyTorch 2.11, where each of these processes imports PyTorch.
+Here only the first set is tested, and a server keeps the result for the jobs of its host.
 """
 
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 log = logging.getLogger(__name__)
 
 
 def determine() -> None:
-    """Lets Inductor skip its test libraries if that for its first instruction set works; else it does as always."""
+    """Lets Inductor skip its other tests if those of its first instruction set pass; else it does as always."""
     try:
         # Imported here, because it is slow. These names are not public: without them, Inductor does as always.
-        from torch._inductor import cpu_vec_isa  # noqa: PLC0415
+        from torch._inductor import config, cpu_vec_isa  # noqa: PLC0415
 
-        if has_passed():
+        if config.cpp.vec_isa_ok is not None:
             return
-        has = cpu_vec_isa.x86_isa_checker()
-        first = next((isa for isa in cpu_vec_isa.supported_vec_isa_list if {*str(isa).split()} <= {*has}), None)
-        # The others need no check: their instructions are among those of the first.
-        skip_tests(has_passed=first is not None and first.check_build(cpu_vec_isa.VecISA._avx_code))  # noqa: SLF001
+        has = {*cpu_vec_isa.x86_isa_checker()}
+        isas = [isa for isa in cpu_vec_isa.supported_vec_isa_list if {*str(isa).split()} <= has]
+        if not isas or not isas[0].check_build(cpu_vec_isa.VecISA._avx_code):  # noqa: SLF001
+            return
+        config.cpp.vec_isa_ok = True
+        # Tests its extensions.
+        if isas[0]:
+            # The others need no test: their instructions are among those of the first.
+            facts = _facts(isas[0])
+            use([(str(isa), {name: facts[name] for name in facts if hasattr(isa, name)}) for isa in isas])
     except Exception:  # A compiler that does not work makes its variants unavailable, with the reason.
         log.info("the vector instructions cannot be determined", exc_info=True)
 
 
-def skip_tests(*, has_passed: bool) -> None:
-    """Lets Inductor skip its test libraries, if the first one works on this host."""
-    from torch._inductor import config  # noqa: PLC0415
+def found() -> list[tuple[str, dict[str, Any]]]:
+    """The instruction sets that Inductor may use on this host, with what it has found out about each."""
+    from torch._inductor import cpu_vec_isa  # noqa: PLC0415
 
-    if has_passed and config.cpp.vec_isa_ok is None:
-        config.cpp.vec_isa_ok = True
+    return [(str(isa), _facts(isa)) for isa in cpu_vec_isa.valid_vec_isa_list()]
 
 
-def has_passed() -> bool:
-    """Whether Inductor skips its test libraries."""
-    from torch._inductor import config  # noqa: PLC0415
+def _facts(isa: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(isa).items() if name.startswith("_is_")}
 
-    return config.cpp.vec_isa_ok is True
+
+def use(kept: list[tuple[str, dict[str, Any]]]) -> None:
+    """Lets Inductor use what `found` returned on this host, without a test."""
+    from torch._inductor import config, cpu_vec_isa  # noqa: PLC0415
+
+    by_name = {str(isa): isa for isa in cpu_vec_isa.supported_vec_isa_list}
+    usable = [by_name[name] for name, _ in kept]
+    for isa, (_, facts) in zip(usable, kept, strict=True):
+        vars(isa).update(facts)
+    cpu_vec_isa.valid_vec_isa_list = lambda: usable  # type: ignore[assignment]
+    config.cpp.vec_isa_ok = bool(usable)
 
 
 def host() -> list[str]:
