@@ -67,9 +67,9 @@ declare_rule! {
         title: "A wavefront has 64 lanes, not 32",
         family: CudaCpp,
         severity: Warning,
-        also: [Error "where `warpSize` has to be a constant, and in host code"],
+        also: [Error "where warpSize has to be a constant, and in host code"],
         applicability: DisplayOnly,
-        targets: "targets with wavefronts of 64 lanes; for `warpSize`, every target from ROCm 7.0 on",
+        targets: "targets with wavefronts of 64 lanes; for warpSize, every target from ROCm 7.0 on",
         lesson: Some("port/lanes"),
         cuda: check,
     }
