@@ -233,10 +233,11 @@ pub fn project_context(request: &str) -> Result<String, String> {
                 Some(false) => answer.not_hipified.push(path.to_owned()),
                 None => {}
             }
-            if project_context.has_hip_names(path) {
+            let headers = project_context.header_context(path);
+            if headers.has_hip_names {
                 answer.with_hip_names.push(path.to_owned());
             }
-            let macros = project_context.amd_macros(path);
+            let macros = headers.amd_macros;
             if !macros.is_empty() {
                 answer.amd_macros.push(vec![path.to_owned(), macros]);
             }

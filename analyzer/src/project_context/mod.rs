@@ -51,6 +51,15 @@ pub struct ProjectContext<F> {
     headers: FolderCache<Arc<Header>>,
 }
 
+/// What a C++ file gets from the headers of its project.
+#[derive(Debug, Default)]
+pub struct HeaderContext {
+    /// Whether one of them defines CUDA names as HIP names, and PyTorch's hipify does not convert the file.
+    pub has_hip_names: bool,
+    /// The macros that they define for AMD, separated by spaces.
+    pub amd_macros: String,
+}
+
 impl<F: FileSource> ProjectContext<F> {
     /// Creates an empty cache.
     pub fn new(files: F) -> Self {
@@ -152,11 +161,12 @@ impl<F: FileSource> ProjectContext<F> {
             true => self.pytorch_extension(path),
             false => None,
         };
-        options.has_hip_names = is_cpp && self.has_hip_names(path);
-        options.amd_macros = match is_cpp {
-            true => self.amd_macros(path),
-            false => String::new(),
+        let headers = match is_cpp {
+            true => self.header_context(path),
+            false => HeaderContext::default(),
         };
+        options.has_hip_names = headers.has_hip_names;
+        options.amd_macros = headers.amd_macros;
         options.first_party_modules = match is_python {
             true => self.first_party_modules(folder).to_vec(),
             false => Vec::new(),
@@ -164,15 +174,10 @@ impl<F: FileSource> ProjectContext<F> {
         options.has_amd_sibling = self.has_amd_sibling(path, options.language);
     }
 
-    /// Whether a header of the project defines CUDA names as HIP names in a C++ file that PyTorch's hipify does not
-    /// convert.
-    pub fn has_hip_names(&self, path: &str) -> bool {
-        self.pytorch_extension(path) != Some(true) && self.included(path).is_shim
-    }
-
-    /// The macros that the project's headers define for AMD in a C++ file. A header also gets those that all files of
-    /// its folder that include it have.
-    pub fn amd_macros(&self, path: &str) -> String {
+    /// What a C++ file gets from the project's headers. A header also gets the macros that all files of its folder that
+    /// include it have.
+    pub fn header_context(&self, path: &str) -> HeaderContext {
+        let own = self.included(path);
         let folder = parent(path).unwrap_or_default();
         let mut of_all = None;
         let mut names = match is_source(path) {
@@ -195,7 +200,10 @@ impl<F: FileSource> ProjectContext<F> {
                 });
             }
         }
-        of_all.unwrap_or_else(|| self.included(path).amd_macros)
+        HeaderContext {
+            has_hip_names: own.is_shim && self.pytorch_extension(path) != Some(true),
+            amd_macros: of_all.unwrap_or(own.amd_macros),
+        }
     }
 
     fn header(&self, path: &str) -> Arc<Header> {

@@ -1,10 +1,15 @@
 //! HW905: the number 32 as the number of lanes.
 
-use crate::conditions::Vendors;
+mod constants;
+mod halves;
+mod lanes;
+
 use crate::{CudaChecker, Kind, Source};
+use halves::{exchanges_within_halves, works_on_halves};
+use hipward_analyzer_core::Version;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::words::listed;
-use hipward_analyzer_core::{HandledBy, Severity, Version};
+use lanes::{lane, means_thread};
 
 declare_rule! {
     /// ## What it does
@@ -81,7 +86,7 @@ fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
     if cx.target.rocm >= Version::new(7, 0) {
-        constants(cx);
+        constants::report(cx);
     }
     if cx.target.arch.wavefront() != 64 || knows_amds_lanes(source) {
         return;
@@ -170,68 +175,6 @@ fn knows_amds_lanes(source: &Source<'_>) -> bool {
         .any(|(word, _)| word.starts_with("__builtin_amdgcn") || word.starts_with("__gfx"))
 }
 
-/// True if every shuffle has an explicit width, or if tiles of 32 are used: lanes are then counted within half of a
-/// wavefront, which is correct.
-fn works_on_halves(source: &Source<'_>) -> bool {
-    let tiles = ["tiled_partition", "thread_block_tile"]
-        .iter()
-        .flat_map(|word| source.places(word))
-        .any(|at| source.reads(*at + 1, &["<", "32"]));
-    let mut shuffles = source
-        .words()
-        .filter(|(word, _)| word.starts_with("__shfl"))
-        .flat_map(|(word, places)| places.iter().map(move |at| (word, *at)))
-        .filter_map(|(word, at)| Some((word, source.call(at)?)))
-        .map(|(word, call)| {
-            let with_width = if word.ends_with("_sync") { 4 } else { 3 };
-            source.arguments(&call).len() >= with_width
-        })
-        .peekable();
-    let has_shuffles = shuffles.peek().is_some();
-    (tiles || has_shuffles) && shuffles.all(|has_width| has_width)
-}
-
-/// True if lanes are counted to 32, and all exchanges are `__shfl_xor` over 16 lanes or fewer, which stay within these 32.
-fn exchanges_within_halves(source: &Source<'_>) -> bool {
-    let begins_at_16 = |name: &str| {
-        let places = source.places(name).iter();
-        let mut values = places
-            .filter(|at| source.token_text(**at + 1) == "=" && source.token_text(**at + 2) != "=")
-            .map(|at| source.token_text(*at + 2))
-            .peekable();
-        values.peek().is_some() && values.all(|value| value == "16")
-    };
-    let is_short = |word: &str, at: u32| {
-        let arguments = source.call(at).map(|call| source.arguments(&call));
-        let distance = if word.ends_with("_sync") { 2 } else { 1 };
-        let distance = arguments.and_then(|arguments| arguments.into_iter().nth(distance));
-        distance.is_some_and(|distance| {
-            let text = source.slice(distance);
-            text.parse::<u32>()
-                .map_or_else(|_| begins_at_16(text), |lanes| lanes <= 16)
-        })
-    };
-    let mut has_any = false;
-    let all = source.words().all(|(word, places)| {
-        let is_xor = matches!(word, "__shfl_xor_sync" | "__shfl_xor");
-        has_any |= is_xor;
-        let combines = [
-            "__shfl",
-            "__ballot",
-            "__any",
-            "__all",
-            "__match",
-            "__reduce",
-            "__activemask",
-        ];
-        match is_xor {
-            true => places.iter().all(|at| is_short(word, *at)),
-            false => !combines.iter().any(|start| word.starts_with(start)),
-        }
-    });
-    all && has_any && counts_to_32(source)
-}
-
 /// True if a warp size or a lane number of the source assumes 32 lanes: `#define WARP_SIZE 32`, `threadIdx.x & 31`.
 pub(super) fn counts_to_32(source: &Source<'_>) -> bool {
     (0..source.token_count()).any(|number| {
@@ -288,113 +231,6 @@ fn only_numbers_parts(source: &Source<'_>) -> bool {
         })
 }
 
-/// `warpSize` where a constant is needed, and in host code: since ROCm 7.0 it is an object of device code.
-fn constants(cx: &CudaChecker<'_>) {
-    /// An upper limit for the places of a name; keeps the time linear.
-    const MAX: usize = 100;
-    let source = cx.source;
-    let places = source.places("warpSize");
-    // `int warpSize`: a variable or parameter of the project.
-    let is_declared = |at: &u32| {
-        let before = at.saturating_sub(1);
-        source.kind(before) == Kind::Word
-            && !listed(STATEMENTS, source.token_text(before))
-            && source.directive_of(*at).is_none()
-    };
-    if places.is_empty() || places.iter().any(is_declared) {
-        return;
-    }
-    let mut names = vec!["warpSize"];
-    let mut done = 0;
-    while let Some(&name) = names.get(done) {
-        done += 1;
-        for at in source.places(name).iter().copied().take(MAX) {
-            if let Some(line) = source.directive_of(at) {
-                // A macro with it.
-                let defined = line.start + 2;
-                let word = source.token_text(defined);
-                if source.directive_name(line) == "define"
-                    && defined < at
-                    && source.vendors(at) != Vendors::NotAmd
-                    && !names.contains(&word)
-                {
-                    names.push(word);
-                }
-            } else if !source.is_qualified(at)
-                && (needs_constant(source, at) || is_host(source, at))
-            {
-                cx.report_as(
-                    &RULE,
-                    Severity::Error,
-                    HandledBy::You,
-                    at..at + 1,
-                    "Since ROCm 7.0 `warpSize` is no constant, and only device code can read it.",
-                    RawFix::display_only("Use a constant for the target, or the device's property"),
-                );
-            }
-        }
-    }
-}
-
-/// Words before a name that is used, not declared.
-const STATEMENTS: &str = "return case else do throw new";
-
-/// `float x[warpSize];`, `f<warpSize>()`, `constexpr int x = warpSize;`, `static_assert(warpSize == 64)`, `case warpSize:`
-fn needs_constant(source: &Source<'_>, at: u32) -> bool {
-    const WORDS: &str = "constexpr case static_assert __launch_bounds__";
-    /// An upper limit for the length of an expression.
-    const MAX: u32 = 32;
-    let before = source.before(at, 1);
-    if source.token_text(at + 1) == ">" && listed("< ,", before) {
-        return before == "<" || listed("( :: ; { >", source.token_text(at + 2));
-    }
-    for back in (at.saturating_sub(MAX).max(2)..at).rev() {
-        let text = source.token_text(back);
-        let before = source.before(back, 1);
-        let is_name = source.kind(back - 1) == Kind::Word;
-        if listed(WORDS, text) {
-            return true;
-        }
-        if text == "[" {
-            let end = source
-                .partner(back)
-                .map_or("", |close| source.token_text(close + 1));
-            return is_name
-                && source.kind(back - 2) == Kind::Word
-                && !listed(STATEMENTS, source.before(back, 2))
-                && listed("; [ =", end);
-        }
-        if listed("; { } : , ?", text) || (text == "(" && is_name && !listed(WORDS, before)) {
-            return false;
-        }
-    }
-    false
-}
-
-/// True in a function that launches a kernel.
-fn is_host(source: &Source<'_>, at: u32) -> bool {
-    /// An upper limit for the tokens of a function.
-    const MAX: u32 = 1_000;
-    let mut inner = at;
-    while let Some(braces) = source.enclosing_braces(inner) {
-        let has = |places: &[u32]| places.iter().any(|place| braces.contains(place));
-        if braces.len() as u32 > MAX
-            || has(source.places("__global__"))
-            || has(source.places("__device__"))
-        {
-            return false;
-        }
-        if braces
-            .clone()
-            .any(|token| source.token_text(token) == "<<<")
-        {
-            return true;
-        }
-        inner = braces.start;
-    }
-    false
-}
-
 /// True for a constant of a function.
 fn is_in_function(source: &Source<'_>, name: u32) -> bool {
     source
@@ -422,89 +258,6 @@ fn means_warp_size(name: &str) -> bool {
         || name == "warpsz"
 }
 
-/// A lane or warp number computed from the thread index, or a number of warps computed from any value.
-/// Returns its first token.
-fn lane(source: &Source<'_>, number: u32) -> Option<u32> {
-    let takes_rest = matches!(source.before(number, 1), "%" | "&");
-    // An upper limit for the length of an expression; keeps the time for a text of numbers linear.
-    let first = number.saturating_sub(32);
-    let mut from_thread = false;
-    for at in (first..number).rev() {
-        match source.token_text(at) {
-            ";" | "{" | "}" | "?" => break,
-            "=" => {
-                let name = at.wrapping_sub(1);
-                let compares = matches!(source.token_text(name), "=" | "!" | "<" | ">")
-                    || source.token_text(at + 1) == "=";
-                let lower = source.token_text(name).to_ascii_lowercase();
-                let is_lane = if takes_rest {
-                    from_thread && lower.contains("lane")
-                } else {
-                    lower.contains("warp") || (from_thread && lower == "wid")
-                };
-                if !compares && is_lane {
-                    return Some(name);
-                }
-                break;
-            }
-            word => from_thread |= means_thread(word),
-        }
-    }
-    // `if (threadIdx.x % 32 == 0)`: the first lane of each warp.
-    let compared = [number + 1, number + 2].iter().any(|at| {
-        source.reads(*at, &["=", "=", "0"])
-            && matches!(source.before(*at, 1), ")" | "32" | "31" | "0x1f")
-    });
-    if takes_rest && is_lane_bit(source, number) {
-        return Some(number.saturating_sub(2));
-    }
-    let begin = number.saturating_sub(4);
-    (takes_rest && compared && source.reads(begin, &["threadIdx", ".", "x"])).then_some(begin)
-}
-
-/// `__popc(ballot & ((1u << (threadIdx.x & 31)) - 1))`: the bit of a lane in a mask. In a set of bits, whose words are
-/// numbered with `/ 32` or `>> 5`, any number is right.
-fn is_lane_bit(source: &Source<'_>, number: u32) -> bool {
-    /// An upper limit for the tokens of a statement before and after the number.
-    const MAX: u32 = 40;
-    let operator = number.saturating_sub(1);
-    let open = (number.saturating_sub(6)..operator)
-        .rev()
-        .find(|at| source.token_text(*at) == "(");
-    let Some(open) = open.filter(|open| {
-        let operand = *open + 1..operator;
-        let is_thread = operand.clone().any(|at| {
-            means_thread(source.token_text(at)) || source.token_text(at).contains("lane")
-        });
-        is_thread
-            && source.token_text(number + 1) == ")"
-            && source.before(*open, 1) == "<"
-            && source.before(*open, 2) == "<"
-            && source
-                .before(*open, 3)
-                .trim_end_matches(['u', 'U', 'l', 'L'])
-                == "1"
-    }) else {
-        return false;
-    };
-    let ends = |at: &u32| !matches!(source.token_text(*at), ";" | "{" | "}" | "");
-    let statement = (open.saturating_sub(MAX)..open)
-        .rev()
-        .take_while(ends)
-        .chain((open..open + MAX).take_while(ends));
-    let (mut has_mask, mut is_set) = (false, false);
-    for at in statement {
-        let text = source.token_text(at);
-        let lower = text.to_ascii_lowercase();
-        has_mask |= ["ballot", "mask", "popc", "ffs", "shfl"]
-            .iter()
-            .any(|part| lower.contains(part));
-        is_set |= (text == "32" && source.before(at, 1) == "/")
-            || (text == "5" && source.before(at, 1) == ">");
-    }
-    has_mask && !is_set
-}
-
 fn report_lane(cx: &CudaChecker<'_>, number: u32) {
     let Some(from) = lane(cx.source, number) else {
         return;
@@ -524,22 +277,6 @@ fn is_of_first_lanes(source: &Source<'_>, token: u32) -> bool {
         let is_thread = means_thread(before(4)) || (before(4) == "x" && before(6) == "threadIdx");
         is_thread && before(3) == "<" && before(2) == "32" && before(1) == ")"
     })
-}
-
-fn means_thread(word: &str) -> bool {
-    matches!(
-        word,
-        "threadIdx"
-            | "tid"
-            | "tidx"
-            | "thread_id"
-            | "threadId"
-            | "thread_idx"
-            | "threadid"
-            | "tx"
-            | "thread_rank"
-            | "tid_in_block"
-    )
 }
 
 /// `for (int offset = 16; offset > 0; offset /= 2)` around shuffles of full width.
