@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+import os
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ COLUMNS = (
     "problem",
     "id",
     "device",
+    "cores",
     "torch",
     "triton",
     "wall_limit_s",
@@ -42,6 +44,7 @@ COLUMNS = (
 """The columns.
 
 * `id`, `device`: the harness's name of the device, and its product name.
+* `cores`: cores of the host that the job may use, for jobs on the CPU.
 * `wall_limit_s`: time limit of the job.
 * `end`: `verdict` if eager and another variant were timed, `reason` if the job ended with an error message, `none` if
   it ended with neither.
@@ -107,6 +110,7 @@ def row_of(problem: str, device: str, outcome: Outcome) -> Row:
         "problem": problem,
         "id": device,
         "device": str(environment.get("device_name", "")),
+        "cores": str(len(os.sched_getaffinity(0))) if device == "cpu" else "",
         "torch": str(environment.get("torch", "")),
         "triton": str(environment.get("triton", "")),
         "wall_limit_s": f"{outcome.limit_s:g}",

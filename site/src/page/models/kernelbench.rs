@@ -49,29 +49,48 @@ pub(super) fn section(all: &Table) -> Option<AnyView> {
     )
 }
 
-/// The same jobs on a host without a GPU; nothing if none is recorded.
+/// The same jobs on hosts without a GPU; nothing if none is recorded.
 fn on_cpu(rows: &Table) -> Option<AnyView> {
-    let verdicts = times(&rows.matching("end", "verdict"))?;
-    let [device, torch, _, limit] = conditions(rows);
-    let text = format!(
-        "On a CPU, {} problems were submitted, with the default settings too. They have the sizes of a GPU's problems, and a job may use 8 GiB: {} needed more. Of the others: {verdicts}",
-        rows.len(),
-        rows.matching("end", "reason").len(),
-    );
+    let devices = rows.distinct("device").into_iter();
+    let hosts: Vec<String> = devices
+        .filter_map(|device| host(&rows.matching("device", device)))
+        .collect();
+    if hosts.is_empty() {
+        return None;
+    }
+    let [_, torch, _, limit] = conditions(rows);
     Some(
         view! {
-            <p>{text}</p>
-            {table(rows, "KernelBench problems on a CPU")}
+            <p>
+                "On CPUs, with the default settings too. The problems have sizes for GPUs, and a job may use 8 GiB of memory. "
+                {hosts.join(" ")}
+            </p>
+            {table(rows, "KernelBench problems on CPUs")}
             <p class="hint">
-                {format!(
-                    "{device}, 16 cores, PyTorch {torch}, time limit of a job {limit} s. "
-                )}
+                {format!("PyTorch {torch}, time limit of a job {limit} s. ")}
                 <code>"python -m hipward_kernels.kernelbench --device cpu --every 3 --folder FOLDER"</code>
                 " repeats it."
             </p>
         }
         .into_any(),
     )
+}
+
+/// How the jobs of one CPU ended; nothing without a verdict.
+fn host(rows: &Table) -> Option<String> {
+    let verdicts = rows.matching("end", "verdict");
+    let too_large = (0..rows.len())
+        .filter(|row| rows.field(*row, "reason").starts_with("memory-limit"))
+        .count();
+    Some(format!(
+        "{}, {} cores: of {}, {too_large} need more memory, {} ended with another reason and {} with a verdict. Of these: {}",
+        rows.distinct("device").join(", "),
+        rows.distinct("cores").join(", "),
+        rows.len(),
+        rows.matching("end", "reason").len() - too_large,
+        verdicts.len(),
+        times(&verdicts)?,
+    ))
 }
 
 /// Device, PyTorch, Triton and time limit.
@@ -223,6 +242,17 @@ pub(super) fn search_section(rows: &Table) -> Option<Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_of_a_cpu_are_counted_by_how_they_ended() {
+        let rows = "device,cores,end,seconds,reason\nA,16,verdict,40,\nA,16,reason,3,memory-limit: x\nA,16,reason,2,y\n";
+        assert_eq!(
+            host(&Table::parse(rows)).as_deref(),
+            Some(
+                "A, 16 cores: of 3, 1 need more memory, 1 ended with another reason and 1 with a verdict. Of these: The median took 40 s, 95 % took at most 40 s, the longest 40 s."
+            )
+        );
+    }
 
     #[test]
     fn summary_counts_verdicts_and_gives_quantiles_of_the_time() {
