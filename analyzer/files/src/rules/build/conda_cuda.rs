@@ -1,7 +1,7 @@
 //! HW011: CUDA packages from conda.
 
 use crate::checker::FileChecker;
-use crate::facts::Installer;
+use crate::facts::{Installer, Requirement};
 use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::words::listed;
@@ -12,6 +12,8 @@ declare_rule! {
     /// Finds `pytorch-cuda`, `cudatoolkit`, `cuda-toolkit`, `cudnn` and `nccl` in an `environment.yml`, in Pixi's
     /// manifest and in `conda install`, and packages with a build for CUDA: `pytorch=*=cuda*`. In Pixi's manifest also
     /// `cuda` in `platforms` or `system-requirements`: Pixi then installs nothing on a host without NVIDIA's driver.
+    /// Also finds `xformers::xformers`, and `pytorch` from the channel `pytorch` if no other package of the file selects
+    /// CUDA or the CPU.
     ///
     /// ## Why on ROCm
     ///
@@ -81,24 +83,72 @@ fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
-    for requirement in &cx.facts.requirements {
-        if requirement.installer == Installer::Conda
-            && !requirement.guarded
-            && (is_cuda(&requirement.normalized())
-                || requirement.specifier.as_str().contains("cuda"))
+    let selects = |found: &Requirement<'_>| {
+        is_cuda(&found.normalized()) || found.specifier.as_str().contains("cuda")
+    };
+    let packages = cx.facts.requirements.iter();
+    let packages = packages.filter(|found| found.installer == Installer::Conda);
+    let is_selected = packages
+        .clone()
+        .any(|found| selects(found) || found.name.as_str() == "cpuonly");
+    for requirement in packages.filter(|found| !found.guarded) {
+        let name = requirement.name.as_str();
+        let message = if selects(requirement) {
+            format!(
+                "{name} is CUDA or selects a CUDA build; conda has no ROCm build under this name."
+            )
+        } else if requirement.whole.as_str().starts_with("xformers::")
+            || name == "pytorch" && !is_selected && is_of_pytorch(cx, requirement)
         {
-            let name = requirement.name.as_str();
-            cx.report(
-                &RULE,
-                Severity::Error,
-                requirement.whole.range(),
-                format!(
-                    "{name} is CUDA or selects a CUDA build; conda has no ROCm build under this name."
-                ),
-                RawFix::display_only(
-                    "Remove it, and install PyTorch with pip from a ROCm index",
-                ),
-            );
-        }
+            format!("The channel {name} has no build of {name} for ROCm.")
+        } else {
+            continue;
+        };
+        cx.report(
+            &RULE,
+            Severity::Error,
+            requirement.whole.range(),
+            message,
+            RawFix::display_only("Remove it, and install PyTorch with pip from a ROCm index"),
+        );
     }
+}
+
+/// `pytorch::pytorch`, and `pytorch` where the channel `pytorch` is listed before conda-forge.
+fn is_of_pytorch(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
+    if let Some((channel, _)) = requirement.whole.as_str().split_once("::") {
+        return channel == "pytorch";
+    }
+    let range = cx.command_at(requirement.whole.range().start);
+    let command = cx
+        .facts
+        .commands
+        .iter()
+        .find(|command| Some(command.range()) == range);
+    let channels = match command {
+        Some(command) => {
+            let words = command.words.windows(2);
+            words
+                .filter(|pair| matches!(pair[0].as_str(), "-c" | "--channel"))
+                .map(|pair| pair[1].as_str())
+                .collect()
+        }
+        None => {
+            let entries = &cx.facts.entries;
+            let is_channel = |parent: usize| {
+                entries
+                    .get(parent)
+                    .is_some_and(|parent| parent.key.as_str() == "channels")
+            };
+            entries
+                .iter()
+                .filter(|entry| entry.parent.is_some_and(is_channel))
+                .map(|entry| entry.value.as_str())
+                .collect::<Vec<_>>()
+        }
+    };
+    channels
+        .into_iter()
+        .take_while(|channel| *channel != "conda-forge")
+        .any(|channel| channel == "pytorch")
 }
