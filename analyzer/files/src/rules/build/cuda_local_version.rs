@@ -10,7 +10,7 @@ use hipward_analyzer_core::diagnostic::RawFix;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds requirements whose version ends in `+cu124` or similar, and such wheels that an argument names or `wget` downloads.
+    /// Finds requirements whose version ends in `+cu124`, `+pt26cu124` or similar, and such wheels that an argument names or `wget` downloads.
     ///
     /// ## Why on ROCm
     ///
@@ -88,20 +88,17 @@ fn check(cx: &FileChecker<'_>) {
     }
     for requirement in requirements.iter().filter(|found| !found.guarded) {
         let specifier = requirement.specifier;
-        // An address has `%2B` for the plus.
-        let Some((plus, local)) = ["+", "%2B"].iter().find_map(|plus| {
-            let at = specifier.as_str().find(&format!("{plus}cu"))?;
-            Some((at, specifier.from(at + plus.len())))
+        // An address has `%2B` for the plus, and `git+https` before it.
+        let Some((plus, length)) = ["+", "%2B"].iter().find_map(|plus| {
+            let at = specifier.as_str().rfind(plus)?;
+            let local = specifier.from(at + plus.len()).as_str();
+            let is_part =
+                |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '$' | '{' | '}' | '_');
+            let length = local.find(|c| !is_part(c)).unwrap_or(local.len());
+            names_cuda(&local[..length]).then_some((at, length))
         }) else {
             continue;
         };
-        if wheels::cuda_segment(local.as_str()).is_none_or(|segment| segment.start != 0) {
-            continue;
-        }
-        let length = local
-            .as_str()
-            .find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '$' | '{' | '}' | '_'))
-            .unwrap_or(local.as_str().len());
         let is_address = specifier.as_str().contains("://");
         let name = requirement.name.as_str();
         let fix = if specifier.as_str().contains(".dev") {
@@ -135,6 +132,16 @@ fn check(cx: &FileChecker<'_>) {
             fix,
         );
     }
+}
+
+/// `cu124`, `cu${VERSION}`, `pt26cu124`, `torch1.12cu11.3`, `cuda12.cudnn89`
+fn names_cuda(local: &str) -> bool {
+    local.match_indices("cu").any(|(at, _)| {
+        let after = &local[at + 2..];
+        let after = after.strip_prefix("da").unwrap_or(after);
+        after.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '$' | '{'))
+            && !local[..at].ends_with(|c: char| c.is_ascii_alphabetic())
+    })
 }
 
 /// True if the index beside it is one of PyTorch's for CUDA, and the fix of HW001 does not change it.
