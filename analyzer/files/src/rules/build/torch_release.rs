@@ -3,7 +3,7 @@
 use crate::checker::FileChecker;
 use crate::facts::{Command, Installer, Requirement, contains, names_rocm};
 use crate::rules::helpers::releases;
-use crate::rules::helpers::specifiers::{Release, newest as newest_allowed};
+use crate::rules::helpers::specifiers::{Release, newest_torch};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity, Version};
 
@@ -95,7 +95,7 @@ fn check(cx: &FileChecker<'_>) {
             && found.normalized() == "torch"
             && !is_for_another_system(cx, found)
     }) {
-        let newest = newest_allowed(requirement.specifier.as_str());
+        let newest = newest_torch(requirement.specifier.as_str());
         match newest.map(Release::minor) {
             Some(newest) if is_new && newest >= releases::FIRST_TORCH => {}
             Some(newest) if requirement.installer == Installer::Lock => {

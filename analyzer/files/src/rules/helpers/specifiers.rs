@@ -53,6 +53,25 @@ pub(crate) fn newest(specifier: &str) -> Option<Release> {
         .min()
 }
 
+/// [`newest`] of PyTorch, whose last release before 2.0 is 1.13: `<2`, `^1.12`, `==1.*`.
+pub(crate) fn newest_torch(specifier: &str) -> Option<Release> {
+    let is_plain = !specifier.contains(['+', '@', '/', '$', '{']);
+    let mut clauses = specifier.trim_matches(['(', ')']).split(',');
+    newest(specifier).or_else(|| {
+        let is_old = clauses.any(|clause| {
+            let clause = clause.trim();
+            let (sign, version) =
+                clause.split_at(clause.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
+            match sign.trim() {
+                "<" => matches!(version, "2" | "2.0" | "2.0.0"),
+                "~=" | "==" | "^" | "~" => version.starts_with("1."),
+                _ => false,
+            }
+        });
+        (is_plain && is_old).then_some(Release([1, 13, ANY]))
+    })
+}
+
 fn limit(clause: &str) -> Option<Release> {
     let (sign, version) = clause.split_at(clause.find(|c: char| c.is_ascii_digit())?);
     let mut parts = [0; 3];
@@ -121,6 +140,25 @@ mod tests {
             "@ https://example.com/x-2.3.0.whl",
             "==${VERSION}",
         ] {
+            assert_eq!(newest(specifier), None, "{specifier}");
+        }
+    }
+
+    #[test]
+    fn limit_before_pytorch_2_is_its_last_release() {
+        let newest = |specifier| newest_torch(specifier).map(|release| release.to_string());
+        for specifier in [
+            "<2",
+            "<2.0.0, >=1.12.1",
+            ">=1.8,<2.0",
+            "^1.12",
+            "~=1.12",
+            "==1.*",
+        ] {
+            assert_eq!(newest(specifier).as_deref(), Some("1.13"), "{specifier}");
+        }
+        assert_eq!(newest("==1.12.1").as_deref(), Some("1.12.1"));
+        for specifier in ["", ">=1.12", ">1", "<3", "!=1.12", "==1.13.1+cu117", "<20"] {
             assert_eq!(newest(specifier), None, "{specifier}");
         }
     }
