@@ -69,7 +69,14 @@ fn check(cx: &FileChecker<'_>) {
         let range = requirement.name.range();
         match requirement.normalized().as_str() {
             // An unpinned requirement may match PyTorch's version; a pinned one matches only by chance.
-            "triton" if requirement.specifier.as_str().starts_with("==") => {
+            // Poetry's form has no sign.
+            "triton"
+                if requirement
+                    .specifier
+                    .as_str()
+                    .trim_start_matches("==")
+                    .starts_with(|c: char| c.is_ascii_digit()) =>
+            {
                 let release = newest(requirement.specifier.as_str());
                 let obstacle = release
                     .and_then(|release| releases::obstacle("triton", release, cx.target))
