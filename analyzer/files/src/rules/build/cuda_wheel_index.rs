@@ -1,6 +1,7 @@
 //! HW001: a package index that serves CUDA wheels.
 
 use crate::checker::FileChecker;
+use crate::facts::Requirement;
 use crate::rules::helpers::specifiers::{Release, newest};
 use crate::rules::helpers::{releases, wheels};
 use crate::text::Text;
@@ -49,7 +50,8 @@ declare_rule! {
     /// ## Fix safety
     ///
     /// Unsafe: NVIDIA hosts need the existing index. A limit on `torch` selects the index that has the release; before 2.3 there is none
-    /// for ROCm 6, and the fix is display-only. So it is for the indexes of other projects: most have no ROCm index.
+    /// for ROCm 6, and the fix is display-only. So it is for the indexes of other projects: most have no ROCm index, for a
+    /// release in a variable, and in a `pyproject.toml`, where an index has a name and a lock file depends on it.
     ///
     /// ## References
     ///
@@ -156,6 +158,11 @@ pub(super) fn fix(
 ) -> RawFix {
     let mut rocm = wheels::index(cx.target);
     let is_pytorchs = index.as_str().contains("//download.pytorch.org/");
+    // `torch==${TORCH_VERSION}`
+    let specifier = torch_of(cx, index).map(|torch| torch.specifier.as_str());
+    if is_pytorchs && specifier.is_some_and(|specifier| specifier.contains('$')) {
+        return RawFix::display_only("Use the index for ROCm that has this release");
+    }
     // The index has to have the release that is installed from it.
     match pinned_torch(cx, index).filter(|release| *release < cx.target.torch) {
         Some(release) if is_pytorchs && release < releases::FIRST_TORCH => {
@@ -173,6 +180,10 @@ pub(super) fn fix(
     }
     let title = format!("Use the index {rocm}");
     let is_literal = !index.as_str().contains(['$', '{']);
+    // The index of a project has a name, and a lock file depends on it.
+    if is_pytorchs && cx.language == Language::Pyproject {
+        return RawFix::display_only(format!("Add the index {rocm}, and let an extra select one"));
+    }
     if is_literal && index.as_str().contains("//download.pytorch.org/whl/") {
         return RawFix::unsafe_edits(title, vec![(index.part(segment).range(), rocm)]);
     }
@@ -188,12 +199,17 @@ pub(super) fn fix(
 
 /// The newest release of torch that the index's command allows, or its file if it is in no command.
 fn pinned_torch(cx: &FileChecker<'_>, index: Text<'_>) -> Option<Version> {
+    let torch = torch_of(cx, index)?;
+    newest(torch.specifier.as_str().split('+').next()?).map(Release::minor)
+}
+
+/// `torch` in the index's command, or in its file if it is in no command.
+fn torch_of<'c, 'a>(cx: &'c FileChecker<'a>, index: Text<'_>) -> Option<&'c Requirement<'a>> {
     let command = cx.command_at(index.range().start);
-    let torch = cx.facts.requirements.iter().find(|found| {
+    cx.facts.requirements.iter().find(|found| {
         found.normalized() == "torch"
             && command
                 .as_ref()
                 .is_none_or(|range| range.contains(&found.name.range().start))
-    })?;
-    newest(torch.specifier.as_str().split('+').next()?).map(Release::minor)
+    })
 }
