@@ -48,7 +48,8 @@ pub struct Options {
     /// First-party modules: modules that the source's project contains or builds. In flash-attn's repository `flash_attn`
     /// needs no port.
     pub first_party_modules: Vec<String>,
-    /// Whether there is a version of the source for AMD beside it. If so, all findings are information.
+    /// Whether there is a version of the source for AMD beside it, or its name is of another vendor's hosts. If so, all
+    /// findings are information.
     pub has_amd_sibling: bool,
     /// Team rules, in addition to the built-in rules.
     pub team: TeamRules,
@@ -90,7 +91,7 @@ impl Session {
             }
             parsed.notes.push(Note {
                 code: "counterpart".to_owned(),
-                message: "This file is for NVIDIA hosts: a parallel file for AMD exists."
+                message: "This file is for other hosts: by its name, or because a parallel file for AMD exists."
                     .to_owned(),
                 line: None,
             });

@@ -1,7 +1,11 @@
 //! Whether a file is for NVIDIA hosts only, because a parallel file for AMD exists: `docker/rocm/Dockerfile` for
-//! `docker/cuda/Dockerfile`, `rocm.py` for `cuda.py`, `Dockerfile.rocm` for `Dockerfile`.
+//! `docker/cuda/Dockerfile`, `rocm.py` for `cuda.py`, `Dockerfile.rocm` for `Dockerfile`. Also whether its name is of
+//! another vendor's hosts: `requirements_intel.txt`.
 
-use super::{FileSource, is_repository, join, parent};
+use super::{FileSource, above, is_repository, join, parent};
+use hipward_analyzer_core::Language;
+use hipward_analyzer_core::words::listed;
+use hipward_analyzer_files::facts::{names_a_vendor, names_rocm};
 
 /// A word for NVIDIA in a name, and the AMD equivalent.
 const WORDS: [(&str, &str); 9] = [
@@ -72,6 +76,50 @@ fn has_shorter_name(
     name.strip_suffix(".txt")
         .and_then(|stem| stem.split_once(nvidias))
         .is_some_and(|(before, _)| files.exists(&join(folder, &format!("{before}{amds}.txt"))))
+}
+
+/// Devices of other vendors, and hosts without a GPU.
+const OTHERS: &str = "intel xpu gaudi hpu npu ascend tpu neuron cpu";
+
+/// `requirements_intel.txt`, `docker/cpu/Dockerfile`: a part of the path within the repository is a word for another
+/// device, and its name mentions no GPU.
+pub(super) fn is_for_others(files: &dyn FileSource, path: &str) -> bool {
+    let mut part = path;
+    for _ in 0..PARTS {
+        let Some(folder) = parent(part) else { break };
+        let name = part.rsplit('/').next().unwrap_or(part).to_ascii_lowercase();
+        let mut words = name.split(['.', '-', '_']);
+        let is_others = match part == path {
+            true => words.any(|word| listed(OTHERS, word)),
+            false => listed(OTHERS, &name),
+        };
+        if names_a_vendor(&name) || name.contains("gpu") {
+            break;
+        }
+        if is_others {
+            return true;
+        }
+        if is_repository(files, folder) {
+            break;
+        }
+        part = folder;
+    }
+    false
+}
+
+/// Whether a folder for AMD in a Dockerfile's folder, or beside that, contains Dockerfiles: `docker/rocm` for
+/// `docker/cu124/Dockerfile`.
+pub(super) fn has_docker_folder(files: &dyn FileSource, path: &str) -> bool {
+    let folder = parent(path).unwrap_or_default();
+    let is_dockerfile = |name: &String| Language::of_path(name) == Some(Language::Dockerfile);
+    let has = |folder: &str| {
+        let mut folders = ["rocm", "amd"].iter().map(|amds| join(folder, amds));
+        folders.any(|folder| files.names(&folder).iter().any(is_dockerfile))
+    };
+    // Not AMD's own.
+    !names_rocm(path)
+        && !path.contains("amd")
+        && (has(folder) || above(files, folder).is_some_and(has))
 }
 
 /// `rocm.cpp` for `rocm.cu`, because the HIP runtime needs no separate compiler, and `rocm.hip` unless hipify created

@@ -1,5 +1,5 @@
 //! The project context of a file: whether its build runs hipify or a header defines HIP names, the first-party modules
-//! of its project, and whether there is an AMD version of the file.
+//! of its project, and whether there is an AMD version of the file, or it is for another vendor's hosts.
 //!
 //! The caller provides access to the files ([`FileSource`]): on a disk, or in a request. Independent of the rules.
 
@@ -215,15 +215,25 @@ impl<F: FileSource> ProjectContext<F> {
         hip_alias_header::included(path, |path| self.header(path))
     }
 
-    /// Whether a file is for NVIDIA hosts only, because an AMD version exists.
+    /// Whether a file is for other hosts only, because an AMD version exists, or by its name.
     pub fn has_amd_sibling(&self, path: &str, language: Option<Language>) -> bool {
         if amd_sibling::is_renamed(&self.files, path) {
+            return true;
+        }
+        if language == Some(Language::Dockerfile)
+            && amd_sibling::has_docker_folder(&self.files, path)
+        {
             return true;
         }
         let is_for_a_host = matches!(
             language,
             Some(Language::Dockerfile | Language::Requirements | Language::Yaml)
         );
+        if (is_for_a_host || language == Some(Language::Pyproject))
+            && amd_sibling::is_for_others(&self.files, path)
+        {
+            return true;
+        }
         let folder = parent(path).unwrap_or_default();
         let find = || Arc::new(amd_sibling::unmarked(&self.files, folder));
         is_for_a_host
@@ -452,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn amd_sibling_is_found_within_the_repository() {
+    fn file_for_other_hosts_is_found_within_the_repository() {
         let all = project_context(&[
             ("a/.git/HEAD", ""),
             ("a/docker/cuda/Dockerfile", ""),
@@ -487,6 +497,22 @@ mod tests {
             ),
             ("a/setup.py", ""),
             ("a/setup_rocm.py", ""),
+            ("a/images/cu124/Dockerfile.base", ""),
+            ("a/images/amd/Dockerfile.7", ""),
+            ("a/images/Dockerfile.server", ""),
+            ("a/images/cu124/requirements.txt", ""),
+            ("a/tools/rocm/build.sh", ""),
+            ("a/tools/Dockerfile", ""),
+            ("a/requirements_intel.txt", ""),
+            ("a/requirements-intel-cuda.txt", ""),
+            ("a/requirements/cpu_gpu.txt", ""),
+            ("a/npu/server/requirements.txt", ""),
+            ("a/Dockerfile.TPU", ""),
+            ("a/pyproject_cpu.toml", ""),
+            ("a/cpu/cuda/Dockerfile", ""),
+            ("a/cpu.py", ""),
+            ("cpu/.git/HEAD", ""),
+            ("cpu/Dockerfile", ""),
             ("mine-cuda/.git/HEAD", ""),
             ("mine-cuda/x.py", ""),
             ("mine-rocm/x.py", ""),
@@ -505,6 +531,10 @@ mod tests {
             ("a/src/CudaStream.h", "a/src/HipStream.h"),
             ("a/Dockerfile", "a/Dockerfile.rocm"),
             ("a/constraints.txt", "a/rocm-constraints.txt"),
+            (
+                "a/images/cu124/Dockerfile.base",
+                "a/images/amd/Dockerfile.7",
+            ),
             ("a/requirements-cuda-legacy.txt", "a/requirements-rocm.txt"),
             ("a/kernels/nvidia/gemm.py", "a/kernels/amd/common.py"),
             ("a/nv_utils.py", "a/amd_utils.py"),
@@ -519,12 +549,28 @@ mod tests {
             assert!(!of(amds), "{amds}");
         }
         for path in [
+            "a/images/Dockerfile.server",
+            "a/requirements_intel.txt",
+            "a/npu/server/requirements.txt",
+            "a/Dockerfile.TPU",
+            "a/pyproject_cpu.toml",
+        ] {
+            assert!(of(path), "{path}");
+        }
+        for path in [
             "a/targets/cuda/cuda.cmake",
             "a/platforms/cuda_only.py",
             "a/requirements.txt",
             "a/ops/norm_cuda.cu",
             "a/setup.py",
             "mine-cuda/x.py",
+            "a/images/cu124/requirements.txt",
+            "a/tools/Dockerfile",
+            "a/requirements-intel-cuda.txt",
+            "a/requirements/cpu_gpu.txt",
+            "a/cpu/cuda/Dockerfile",
+            "a/cpu.py",
+            "cpu/Dockerfile",
         ] {
             assert!(!of(path), "{path}");
         }
