@@ -438,6 +438,10 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         .filter(|found| !found.guarded && found.installer != Installer::Conda)
     {
         let from = requirement.specifier.as_str();
+        // AMD's fork: `git+https://github.com/ROCm/TransformerEngine`
+        if from.contains("://") && names_rocm(from) {
+            continue;
+        }
         // FlashAttention 3 is a folder of FlashAttention's repository.
         let name = if from.contains("flash-attention") && from.ends_with("subdirectory=hopper") {
             "flash-attn-3".to_owned()
