@@ -11,7 +11,8 @@ use hipward_analyzer_core::{Language, Severity, Version};
 
 /// A package.
 struct Package {
-    /// As indexes normalize names; a final `*` matches any suffix.
+    /// As indexes normalize names; a final `*` matches any suffix. Hyphens do not count: a repository may be called
+    /// `TransformerEngine`.
     name: &'static str,
     /// The rule that reports it, here and in code.
     owner: &'static str,
@@ -203,6 +204,12 @@ const PACKAGES: &[Package] = &[
         "Use MIGraphX or torch.compile",
     ),
     unavailable(
+        "nvidia-tensorrt",
+        "tensorrt",
+        "TensorRT runs on NVIDIA GPUs only.",
+        "Use MIGraphX or torch.compile",
+    ),
+    unavailable(
         "torch-tensorrt",
         "tensorrt",
         "TensorRT runs on NVIDIA GPUs only.",
@@ -250,14 +257,7 @@ const PACKAGES: &[Package] = &[
     unavailable(
         "transformer-engine*",
         "cuda-only-library",
-        "PyPI's Transformer Engine is built for CUDA.",
-        "Build https://github.com/ROCm/TransformerEngine",
-    ),
-    // The repository's name: `git+https://github.com/NVIDIA/TransformerEngine.git`
-    unavailable(
-        "transformerengine",
-        "cuda-only-library",
-        "PyPI's Transformer Engine is built for CUDA.",
+        "NVIDIA's Transformer Engine is built for CUDA.",
         "Build https://github.com/ROCm/TransformerEngine",
     ),
     unavailable(
@@ -344,6 +344,63 @@ const PACKAGES: &[Package] = &[
         "This spconv wheel is built for CUDA.",
         "Build a sparse-convolution library for ROCm",
     ),
+    // https://github.com/ROCm/TheRock/issues/5711
+    unavailable(
+        "cumm-cu*",
+        "cuda-only-library",
+        "cumm generates CUDA code, and has no back end for HIP.",
+        "Build a sparse-convolution library for ROCm",
+    ),
+    other_build(
+        "cumm",
+        "cuda-only-library",
+        "cumm generates CUDA code, and has no back end for HIP.",
+        "Build a sparse-convolution library for ROCm",
+    ),
+    unavailable(
+        "minkowskiengine",
+        "cuda-only-library",
+        "MinkowskiEngine's kernels are CUDA.",
+        "Build a sparse-convolution library for ROCm",
+    ),
+    // Its `setup.py` passes nvcc's options in every build.
+    unavailable(
+        "grouped-gemm",
+        "cuda-only-library",
+        "grouped_gemm's build needs nvcc and CUTLASS.",
+        "Use torch.nn.functional.grouped_mm",
+    ),
+    unavailable(
+        "nv-grouped-gemm",
+        "cuda-only-library",
+        "grouped_gemm's build needs nvcc and CUTLASS.",
+        "Use torch.nn.functional.grouped_mm",
+    ),
+    // https://github.com/databricks/megablocks/pull/187
+    unavailable(
+        "megablocks",
+        "cuda-only-library",
+        "megablocks builds its kernels for CUDA only, and is without them on ROCm.",
+        "Build databricks/megablocks#187, or AMD's former fork ROCm/megablocks",
+    ),
+    unavailable(
+        "curobo",
+        "cuda-only-library",
+        "CuRobo's kernels are CUDA.",
+        "Plan motions on the CPU",
+    ),
+    unavailable(
+        "nvidia-curobo",
+        "cuda-only-library",
+        "CuRobo's kernels are CUDA.",
+        "Plan motions on the CPU",
+    ),
+    other_build(
+        "gputil",
+        "cuda-only-library",
+        "GPUtil calls nvidia-smi, which a ROCm host does not have.",
+        "Use amdsmi, or torch.cuda.mem_get_info()",
+    ),
     Package {
         instead: Some("tensorflow-rocm"),
         ..unavailable(
@@ -388,6 +445,13 @@ const PACKAGES: &[Package] = &[
         "cuda-only-library",
         "DeepGEMM's kernels are for NVIDIA GPUs.",
         "Use aiter's FP8 GEMM",
+    ),
+    // https://github.com/deepseek-ai/FlashMLA#amd-instinct
+    unavailable(
+        "flash-mla",
+        "cuda-only-library",
+        "FlashMLA's kernels are for NVIDIA GPUs.",
+        "Use aiter's MLA kernels",
     ),
     unavailable(
         "sgl-kernel",
@@ -483,13 +547,17 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         } else if let Some((_, advice)) = EXTRAS.iter().find(|(extra, _)| *extra == name)
             && of.name == OWN
             && (requirement.extras.as_str().contains("cuda")
-                || name == "sglang" && ["[all]", "[srt]"].contains(&requirement.extras.as_str()))
+                || name == "sglang"
+                    && requirement
+                        .extras
+                        .split(|c| matches!(c, '[' | ',' | ']'))
+                        .any(|extra| matches!(extra.trim().as_str(), "all" | "srt")))
         {
             cx.report(
                 of,
                 Severity::Error,
                 requirement.name.range().start..requirement.extras.range().end,
-                "This extra requires NVIDIA's libraries and a CUDA build.",
+                "This requires NVIDIA's libraries and a CUDA build.",
                 RawFix::display_only(*advice),
             );
         }
@@ -497,11 +565,15 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        // The names of AMD's and the community's builds contain it.
-        Some(start) => name.starts_with(start) && !name.contains("rocm"),
-        None => pattern == name,
-    }
+    let (start, is_start) = match pattern.strip_suffix('*') {
+        Some(start) => (start, true),
+        None => (pattern, false),
+    };
+    let rest = start.split('-').try_fold(name, |rest, part| {
+        rest.strip_prefix('-').unwrap_or(rest).strip_prefix(part)
+    });
+    // The names of AMD's and the community's builds contain `rocm`.
+    rest.is_some_and(|rest| rest.is_empty() || is_start && !name.contains("rocm"))
 }
 
 /// `bitsandbytes>=0.49`, or no version at all: pip installs the newest.
