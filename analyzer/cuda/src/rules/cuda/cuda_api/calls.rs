@@ -136,7 +136,8 @@ fn is_a_name(source: &Source<'_>, argument: &Tokens) -> bool {
     // By tokens, because `true /* fast */` is a template argument too.
     let computes = |token: u32| {
         let text = source.token_text(token);
-        matches!(text, "(" | "&" | "*") || text.ends_with("_cast")
+        // A member is a pointer already: `spec.kernel`
+        matches!(text, "(" | "&" | "*" | "." | "->") || text.ends_with("_cast")
     };
     argument.len() < MAX_TOKENS && !tokens.any(computes)
 }
