@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::warp_size::is_of_first_lanes;
+use crate::lexer::Directive;
 use crate::{CudaChecker, Kind, Source, Tokens};
 use hipward_analyzer_core::Version;
 use hipward_analyzer_core::diagnostic::RawFix;
@@ -10,7 +12,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds 32-bit masks passed to `__shfl_sync` and related functions, `__ballot_sync`, `__any_sync`, `__all_sync`,
-    /// `__match_any_sync`, `__reduce_add_sync` and `__syncwarp`.
+    /// `__match_any_sync`, `__reduce_add_sync` and `__syncwarp`, also through a macro's parameter.
     ///
     /// ## Why on ROCm
     ///
@@ -43,7 +45,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: a full mask becomes the full mask of 64 lanes, and any other mask is only made wider. On targets with 64
+    /// Unsafe: a full mask becomes the full mask of 64 lanes, and any other mask, or one inside `if (threadIdx.x < 32)`, is only made wider. On targets with 64
     /// lanes, check that the surrounding code supports them. On targets with 32, HIP ignores the upper half.
     ///
     /// ## References
@@ -60,9 +62,6 @@ declare_rule! {
     }
 }
 
-/// Every lane of 64.
-const FULL: &str = "0xffffffffffffffffull";
-
 const FUNCTIONS: &str = "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __any_sync __all_sync __ballot_sync \
     __match_any_sync __match_all_sync __reduce_add_sync __reduce_min_sync __reduce_max_sync \
     __reduce_and_sync __reduce_or_sync __reduce_xor_sync __syncwarp";
@@ -75,48 +74,105 @@ fn check(cx: &CudaChecker<'_>) {
             continue;
         }
         for at in cx.uses(function) {
-            let Some(mask) = source
-                .call(at)
-                .and_then(|call| source.arguments(&call).into_iter().next())
-            else {
-                continue;
-            };
-            // A sign or a cast may precede the number.
-            let last = mask.end - 1;
-            match source.kind(last) {
-                Kind::Number if mask.len() <= 2 => {
-                    report(cx, function, mask.start, last);
-                }
-                Kind::Word if mask.len() == 1 => {
-                    let name = source.token_text(last);
-                    if !named.insert(name) {
-                        continue;
+            let mut masks: Vec<_> = first_argument(source, at)
+                .map(|mask| (at, mask))
+                .into_iter()
+                .collect();
+            // A macro's parameter has the values of its uses.
+            while let Some((at, mask)) = masks.pop() {
+                let name = source.token_text(mask.start);
+                match source
+                    .directive_of(at)
+                    .and_then(|line| parameter(source, line, name))
+                {
+                    Some((macro_name, index)) if mask.len() == 1 => {
+                        if named.insert((macro_name, index)) {
+                            masks.extend(given(source, macro_name, index));
+                        }
                     }
-                    if let Some(value) = narrow_macro(source, name) {
-                        report(cx, function, value, value);
-                    } else if let Some(declaration) = narrow_constant(source, name) {
-                        report_constant(cx, function, declaration);
-                    } else if is_narrow_variable(source, name, at) {
-                        let message = format!("{} `{name}` has 32.", sentence(cx, function));
-                        let fix =
-                            format!("Make `{name}` a `uint64_t`, and its bits `1ull << lane`");
-                        cx.report(&RULE, mask, message, RawFix::display_only(fix));
-                    }
-                }
-                _ => {
-                    let text = source.slice(mask.clone());
-                    if matches!(
-                        text,
-                        "uint32_t(-1)" | "unsigned(-1)" | "(unsigned)-1" | "(uint32_t)-1"
-                    ) {
-                        let message = format!("{} `{text}` has 32.", sentence(cx, function));
-                        let edits = vec![(source.span(mask.clone()), FULL.to_owned())];
-                        let fix = RawFix::unsafe_edits(format!("Write `{FULL}`"), edits);
-                        cx.report(&RULE, mask, message, fix);
-                    }
+                    _ => check_mask(cx, function, at, mask, &mut named),
                 }
             }
         }
+    }
+}
+
+fn first_argument(source: &Source<'_>, at: u32) -> Option<Tokens> {
+    source.arguments(&source.call(at)?).into_iter().next()
+}
+
+/// The macro that the preprocessor line defines, and the index of its parameter `name`.
+fn parameter<'a>(source: &Source<'a>, line: &Directive, name: &str) -> Option<(&'a str, usize)> {
+    let defined = line.start + 2;
+    let parameters = source.arguments(&source.call(defined)?);
+    let index = parameters
+        .iter()
+        .position(|it| source.slice(it.clone()) == name)?;
+    (source.directive_name(line) == "define").then(|| (source.token_text(defined), index))
+}
+
+/// An argument in every use of a macro, with the use.
+fn given(source: &Source<'_>, macro_name: &str, index: usize) -> Vec<(u32, Tokens)> {
+    /// An upper limit for the uses of a macro; keeps the time linear.
+    const MAX: usize = 100;
+    let uses = source.places(macro_name).iter().take(MAX);
+    uses.filter(|at| source.before(**at, 1) != "define")
+        .filter_map(|at| {
+            let arguments = source.arguments(&source.call(*at)?);
+            Some((*at, arguments.into_iter().nth(index)?))
+        })
+        .collect()
+}
+
+/// Reports a mask in a use of `function`, or of a macro that passes it on, at `at`.
+fn check_mask<'a>(
+    cx: &CudaChecker<'a>,
+    function: &str,
+    at: u32,
+    mask: Tokens,
+    named: &mut HashSet<(&'a str, usize)>,
+) {
+    let source = cx.source;
+    // A sign or a cast may precede the number.
+    let last = mask.end - 1;
+    match source.kind(last) {
+        Kind::Number if mask.len() <= 2 => report(cx, function, mask.start, last),
+        Kind::Word if mask.len() == 1 => {
+            let name = source.token_text(last);
+            if !named.insert((name, usize::MAX)) {
+                return;
+            }
+            if let Some(value) = narrow_macro(source, name) {
+                report(cx, function, value, value);
+            } else if let Some(declaration) = narrow_constant(source, name) {
+                report_constant(cx, function, declaration);
+            } else if is_narrow_variable(source, name, at) {
+                let message = format!("{} `{name}` has 32.", sentence(cx, function));
+                let fix = format!("Make `{name}` a `uint64_t`, and its bits `1ull << lane`");
+                cx.report(&RULE, mask, message, RawFix::display_only(fix));
+            }
+        }
+        _ => {
+            let text = source.slice(mask.clone());
+            if matches!(
+                text,
+                "uint32_t(-1)" | "unsigned(-1)" | "(unsigned)-1" | "(uint32_t)-1"
+            ) {
+                let message = format!("{} `{text}` has 32.", sentence(cx, function));
+                let full = full(source, mask.start);
+                let edits = vec![(source.span(mask.clone()), full.to_owned())];
+                let fix = RawFix::unsafe_edits(format!("Write `{full}`"), edits);
+                cx.report(&RULE, mask, message, fix);
+            }
+        }
+    }
+}
+
+/// The mask of all lanes that run the code: inside `if (tid < 32)` there are 32, and HIP checks that the mask has no others.
+fn full(source: &Source<'_>, at: u32) -> &'static str {
+    match is_of_first_lanes(source, at) {
+        true => "0xffffffffull",
+        false => "0xffffffffffffffffull",
     }
 }
 
@@ -142,7 +198,7 @@ fn report(cx: &CudaChecker<'_>, function: &str, first: u32, last: u32) {
         return;
     }
     let text = source.slice(first..last + 1);
-    let wide = widened(text, value);
+    let wide = widened(text, value, full(source, first));
     let message = format!("{} `{text}` has 32.", sentence(cx, function));
     let edits = vec![(source.span(first..last + 1), wide.clone())];
     cx.report(
@@ -165,9 +221,9 @@ fn integer(text: &str) -> Option<(u64, bool)> {
 }
 
 /// The 64-bit mask for the same lanes; all 64 if it was all 32.
-fn widened(text: &str, value: u64) -> String {
+fn widened(text: &str, value: u64, full: &str) -> String {
     if value == u64::from(u32::MAX) || matches!(text, "-1" | "~0" | "~0u" | "~0U") {
-        FULL.to_owned()
+        full.to_owned()
     } else {
         format!("{}ull", text.trim_end_matches(['u', 'U', 'l', 'L']))
     }
@@ -208,7 +264,10 @@ fn report_constant(cx: &CudaChecker<'_>, function: &str, declaration: Tokens) {
             source.span(declaration.start..name),
             "unsigned long long".to_owned(),
         ),
-        (source.span(number..number + 1), widened(text, value)),
+        (
+            source.span(number..number + 1),
+            widened(text, value, full(source, number)),
+        ),
     ];
     let message = format!(
         "{} `{}` has 32.",

@@ -271,7 +271,7 @@ fn report_lane(cx: &CudaChecker<'_>, number: u32) {
 }
 
 /// True inside `if (tid < 32) {`: only lanes below 32 run the loop, and the result of the first one is right.
-fn is_of_first_lanes(source: &Source<'_>, token: u32) -> bool {
+pub(super) fn is_of_first_lanes(source: &Source<'_>, token: u32) -> bool {
     source.enclosing_braces(token).is_some_and(|braces| {
         let before = |back| source.before(braces.start, back);
         let is_thread = means_thread(before(4)) || (before(4) == "x" && before(6) == "threadIdx");
