@@ -105,16 +105,19 @@ fn of_python(text: &str, is_setup: bool) -> Option<Build> {
     let tree = parse(text, &mut LastParse::default())?;
     let semantics = Semantics::new(tree, Target::default());
     let tree = &semantics.tree;
-    let builds = tree.nodes().any(|node| builds_here(&semantics, node));
+    let mut builders = tree.nodes().filter(|node| builds_here(&semantics, *node));
+    let builds = builders.next();
     let sources: Vec<Pattern> = tree
         .nodes()
         .filter(|node| tree.kind(*node) == Kind::String)
         .filter_map(|string| Pattern::of(&value(&semantics, string)))
         .collect();
-    // A script without a list may build any source.
-    (builds && (is_setup || !sources.is_empty())).then_some(Build {
+    // A `setup.py` without a list may build any source, and a function that gets the list uses the headers in its folder.
+    let is_function = |node| tree.kind(node) != Kind::String;
+    let is_build = |first| is_setup || !sources.is_empty() || is_function(first);
+    builds.is_some_and(is_build).then_some(Build {
         how: How::Hipified,
-        is_general: sources.is_empty(),
+        is_general: is_setup && sources.is_empty(),
         sources,
         cmake: None,
     })

@@ -399,6 +399,29 @@ mod tests {
     }
 
     #[test]
+    fn function_that_gets_the_sources_hipifies_headers() {
+        let files = [
+            ("x/.git", ""),
+            (
+                "x/ext/helper.py",
+                "import torch.utils.cpp_extension\n\ndef get(name, sources):\n    return torch.utils.cpp_extension.load(name, sources=sources)",
+            ),
+            (
+                "x/demo/run.py",
+                "import subprocess\n\nsubprocess.run(['hipify-perl', file])",
+            ),
+        ];
+        for (path, wanted) in [
+            ("x/ext/csrc/x.cuh", "hipify"),
+            ("x/ext/csrc/alone.cu", "?"),
+            ("x/other/x.cuh", "?"),
+            ("x/demo/x.cuh", "?"),
+        ] {
+            assert_eq!(who(&files, path), wanted, "{path}");
+        }
+    }
+
+    #[test]
     fn mention_in_a_script_is_not_a_build() {
         for (name, text) in [
             (
