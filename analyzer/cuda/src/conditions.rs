@@ -2,6 +2,8 @@
 //!
 //! A condition is evaluated twice, once as each vendor's compiler would, and either result may be unknown.
 
+use std::collections::HashMap;
+
 use super::lexer::{Directive, Kind};
 use super::token_stream::TokenStream;
 use hipward_analyzer_core::words::listed;
@@ -91,11 +93,36 @@ pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> 
     let mut open: Vec<Open> = Vec::new();
     let mut now = Verdict::new(Some(true), Some(true));
     let mut changes = Vec::new();
+    let mut switches: HashMap<&str, bool> = HashMap::new();
+    let guard = usize::from(is_in_guard(source));
     for (index, line) in source.directives.iter().enumerate() {
         let name = source.directive_name(line);
         match name {
+            // `#define FAST 1`, for `#if FAST` below
+            "define" | "undef" => {
+                let value = match source.token_text(line.start + 3) {
+                    "0" => Some(false),
+                    "1" => Some(true),
+                    _ => None,
+                };
+                let macro_name = source.token_text(line.start + 2);
+                match value.filter(|_| name == "define" && line.len() == 4 && open.len() <= guard) {
+                    Some(value) => switches.insert(macro_name, value),
+                    None => switches.remove(macro_name),
+                };
+                continue;
+            }
             "if" | "ifdef" | "ifndef" => {
-                let condition = condition_of(line, chains[index]);
+                let mut condition = condition_of(line, chains[index]);
+                let negated = source.token_text(line.start + 2) == "!";
+                let only = line.start + 2 + u32::from(negated);
+                let value = switches.get(source.token_text(only));
+                if let Some(value) = value.filter(|_| {
+                    name == "if" && only + 1 == line.end && condition == Verdict::UNKNOWN
+                }) {
+                    let value = Some(*value != negated);
+                    condition = Verdict::new(value, value);
+                }
                 open.push(Open {
                     around: now,
                     before: condition,
@@ -174,7 +201,8 @@ pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
         chains[first].has_path |= name == "else"
             && !holds_only(source, index, &|line| {
                 matches!(source.directive_name(line), "pragma" | "warning")
-            });
+            })
+            && !fails(source, line.end);
         if asks(&names_amd) {
             chains[first].names_amd = true;
             if let [.., (around, false), _] = open[..] {
@@ -185,6 +213,38 @@ pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
             && evaluate(source, line, CudaArch::Unknown) == Verdict::new(Some(true), Some(false));
     }
     first_of.into_iter().map(|first| chains[first]).collect()
+}
+
+/// True if an include guard is around the source.
+fn is_in_guard(source: &TokenStream<'_>) -> bool {
+    let [first, second, ..] = &source.directives[..] else {
+        return false;
+    };
+    let word = |line: &Directive| source.token_text(line.start + 2);
+    let mut depth = 0_u32;
+    let end = source.directives.iter().position(|line| {
+        match source.directive_name(line) {
+            "if" | "ifdef" | "ifndef" => depth += 1,
+            "endif" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    source.directive_name(first) == "ifndef"
+        && source.directive_name(second) == "define"
+        && second.len() == 3
+        && word(first) == word(second)
+        && end == Some(source.directives.len() - 1)
+}
+
+/// True for a branch that begins with `assert(false)`, `assert(0)` or `__trap()`.
+fn fails(source: &TokenStream<'_>, at: u32) -> bool {
+    match source.token_text(at) {
+        "assert" => {
+            matches!(source.token_text(at + 2), "false" | "0") && source.token_text(at + 3) == ")"
+        }
+        word => matches!(word, "__trap" | "__builtin_trap"),
+    }
 }
 
 /// True if the branch of the directive at `index` consists of directives that `is_one` accepts, and comments.
@@ -596,6 +656,22 @@ mod tests {
                 ".",
             ),
             ("#if 0\na\n#else\nb\n#endif", "N."),
+            ("#define X 1\n#if X\na\n#else\nb\n#endif", ".N"),
+            ("#define X 0\n#if !X\na\n#else\nb\n#endif", ".N"),
+            (
+                "#ifndef G\n#define G\n#define X 1\n#if X\na\n#else\nb\n#endif\n#endif",
+                ".N",
+            ),
+            (
+                "#ifndef X\n#define X 1\n#endif\n#if X\na\n#else\nb\n#endif",
+                "..",
+            ),
+            ("#define X 1\n#undef X\n#if X\na\n#else\nb\n#endif", ".."),
+            (
+                "#ifndef X\n#define X 1\n#endif\n#if Y\n#define Z 1\n#endif\n#if Z\na\n#else\nb\n#endif",
+                "..",
+            ),
+            ("#define USE_HIP 0\n#if USE_HIP\na\n#else\nb\n#endif", "AN"),
             ("#if __CUDA_ARCH__ >= 800\na\n#else\nb\n#endif", "N."),
             ("#if __CUDA_ARCH__ >= 800\na\n#endif", "."),
             (
