@@ -147,6 +147,14 @@ impl<'a> CudaChecker<'a> {
         self.to_roc().then(|| roc_name(cuda)).flatten()
     }
 
+    /// The macro for AMD's branch: PyTorch's builds define `USE_ROCM`, and HIP's compiler defines the other one.
+    pub(crate) fn amd_macro(&self) -> &'static str {
+        match self.setting {
+            Setting::Plain if self.source.places("USE_ROCM").is_empty() => "__HIP_PLATFORM_AMD__",
+            _ => "USE_ROCM",
+        }
+    }
+
     /// PyTorch's hipify writes the hip libraries.
     fn to_roc(&self) -> bool {
         ROC_IS_COMPLETE && self.libraries == Libraries::Roc && self.setting == Setting::Plain

@@ -21,7 +21,8 @@ declare_rule! {
     ///
     /// A HIP compiler does not define these macros, and an undefined macro counts as 0: AMD gets the path of the oldest
     /// GPU or toolkit, or none. (PyTorch's hipify writes `TORCH_HIP_VERSION` for `CUDA_VERSION`, whose numbers are
-    /// smaller than any of CUDA's.) Use `__HIP_DEVICE_COMPILE__` to test for device code.
+    /// smaller than any of CUDA's.) Use `__HIP_DEVICE_COMPILE__` to test for device code, and `USE_ROCM` or
+    /// `__HIP_PLATFORM_AMD__` around the definitions of device functions, which clang needs in the host pass as well.
     ///
     /// ## Example
     ///
@@ -53,7 +54,8 @@ declare_rule! {
     ///
     /// A comparison such as `__CUDA_ARCH__ >= 800` tests for a feature: name AMD's side explicitly, as in
     /// `__CUDA_ARCH__ >= 800 || defined(USE_ROCM)`, once the branch works there. If there is another branch, AMD has a
-    /// working path, and the severity is advice; an `#else` that contains only `#pragma message` or `#warning` is none. A branch
+    /// working path, and the severity is advice; an `#else` that contains only `#pragma message` or `#warning`, or begins with
+    /// `assert(false)`, is none. A branch
     /// with only NVIDIA's headers is not reported. A branch for a newer toolkit is usually optional on AMD, so a version
     /// test without another branch has the severity info.
     ///
@@ -163,24 +165,33 @@ fn check(cx: &CudaChecker<'_>) {
         };
         if asks_alone && *number == "__CUDA_ARCH__" {
             let condition = if name == "ifdef" { "if" } else { name };
+            let declares = declares_device_code(source, index);
+            let (who, message) = if declares {
+                (
+                    cx.amd_macro(),
+                    "`__CUDA_ARCH__` is never defined on AMD, so these device functions are missing there.",
+                )
+            } else {
+                (
+                    "__HIP_DEVICE_COMPILE__",
+                    "`__CUDA_ARCH__` is never defined on AMD, so this treats device code as host code.",
+                )
+            };
             let edits = vec![(
                 source.span(line.start + 1..line.end),
-                format!("{condition} defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)"),
+                format!("{condition} defined(__CUDA_ARCH__) || defined({who})"),
             )];
             cx.report_as(
                 &RULE,
                 if in_debug { Severity::Info } else { serious },
                 HandledBy::You,
                 line.clone(),
-                "`__CUDA_ARCH__` is never defined on AMD, so this treats device code as host code.",
-                RawFix::unsafe_edits("Test for `__HIP_DEVICE_COMPILE__` too", edits),
+                message,
+                RawFix::unsafe_edits(format!("Test for `{who}` too"), edits),
             );
             continue;
         }
-        let who = match cx.setting {
-            Setting::PyTorchExtension => "USE_ROCM",
-            Setting::Plain => "__HIP_PLATFORM_AMD__",
-        };
+        let who = cx.amd_macro();
         let arch = cx.target.arch.name();
         let (severity, takes) = if chain.has_path {
             (Severity::Advice, "compiles the other branch")
@@ -198,6 +209,33 @@ fn check(cx: &CudaChecker<'_>) {
             RawFix::display_only(format!("Define the AMD case: `|| defined({who})`")),
         );
     }
+}
+
+/// True if the branch has device functions and no other branch follows: clang needs them in the host pass too, in which it
+/// reads the kernels that call them.
+fn declares_device_code(source: &Source<'_>, index: usize) -> bool {
+    let mut depth = 0_u32;
+    let next = source.directives[index + 1..].iter().find(|line| {
+        match source.directive_name(line) {
+            "if" | "ifdef" | "ifndef" => depth += 1,
+            "endif" | "else" | "elif" if depth == 0 => return true,
+            "endif" => depth -= 1,
+            _ => {}
+        }
+        false
+    });
+    let branch = source.directives[index].end..next.map_or(0, |line| line.start);
+    next.is_some_and(|line| source.directive_name(line) == "endif")
+        && ["__device__", "__global__"].iter().any(|qualifier| {
+            source.places(qualifier).iter().any(|at| {
+                branch.contains(at)
+                    && source.directive_of(*at).is_none()
+                    // Not a lambda or an object in a function.
+                    && source.enclosing_braces(*at).is_none_or(|braces| {
+                        !matches!(source.before(braces.start, 1), ")" | "const" | "else" | "do")
+                    })
+            })
+        })
 }
 
 /// `cudaTriggerProgrammaticLaunchCompletion();` alone: it lets the next kernel start early, and is rightly left out on AMD.

@@ -107,7 +107,7 @@ fn check(cx: &CudaChecker<'_>) {
     );
     let fix = if cx.setting == Setting::PyTorchExtension || !all {
         // An extension is also built for NVIDIA.
-        RawFix::display_only("Use rocWMMA under `#ifdef USE_ROCM`")
+        RawFix::display_only(format!("Use rocWMMA under `#ifdef {}`", cx.amd_macro()))
     } else {
         RawFix::unsafe_edits("Use rocWMMA", edits)
     };
