@@ -280,6 +280,30 @@ fn fixed_sources_compile_for_gfx942() {
     );
 }
 
+/// Nothing but PyTorch's builds defines `USE_ROCM`.
+#[test]
+fn guards_have_the_macro_of_the_build() {
+    let title = |source: &str| {
+        let report = analyze(source, &cuda());
+        let fix = report
+            .findings
+            .last()
+            .and_then(|finding| finding.fix.as_ref());
+        fix.map_or_else(String::new, |fix| fix.title.clone())
+    };
+    for (before, name) in [
+        ("#include <hip/hip_runtime.h>", "__HIP_PLATFORM_AMD__"),
+        ("#include <torch/extension.h>", "USE_ROCM"),
+        ("#ifdef USE_ROCM\n#endif", "USE_ROCM"),
+    ] {
+        let wanted = format!("Guard it with `#ifndef {name}` and write AMD's path");
+        assert_eq!(
+            title(&format!("{before}\nvoid f(CUtensorMap* map);\n")),
+            wanted
+        );
+    }
+}
+
 /// The source assumes neither 32 nor 64 lanes; its masks are 32 bits wide before the fix.
 #[test]
 fn converted_kernel_computes_the_reference_with_64_lanes() {
@@ -435,8 +459,10 @@ fn holds(name: &str, source: &str, up_to: Applicability) {
     );
     let before = counts(&before);
     for (id, count) in counts(&after) {
-        // A launch that HW920's fix repairs may be in a kernel, which HW916 reports.
-        let repaired = before.get("HW920").filter(|_| id == "HW916");
+        // A launch that HW920's fix repairs may be in a kernel, or may have too much shared memory.
+        let repaired = before
+            .get("HW920")
+            .filter(|_| matches!(&*id, "HW914" | "HW916"));
         let was = before.get(&id).unwrap_or(&0) + repaired.unwrap_or(&0);
         assert!(
             count <= was,

@@ -3,12 +3,14 @@
 use crate::{CudaChecker, Kind, Name, RocName, is_the_projects, name};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::sort;
+use hipward_analyzer_core::words::listed;
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries, and NVRTC's option for an
-    /// NVIDIA architecture. CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit.
+    /// NVIDIA architecture. Also `cuda_pipeline.h` and similar headers, and intrinsics that round down, up or to zero, such as
+    /// `__fadd_rd`, which HIP declares only with a macro. CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit.
     ///
     /// ## Why on ROCm
     ///
@@ -31,10 +33,12 @@ declare_rule! {
     /// ```cuda
     /// #include <hip/hip_runtime.h>
     ///
-    /// #ifndef USE_ROCM
+    /// #ifndef __HIP_PLATFORM_AMD__
     /// void describe(CUtensorMap* map);
     /// #endif
     /// ```
+    ///
+    /// In a PyTorch extension the macro is `USE_ROCM`.
     ///
     /// ## Fix safety
     ///
@@ -71,17 +75,33 @@ fn check(cx: &CudaChecker<'_>) {
             RawFix::display_only("Pass `--offload-arch` with the name of the AMD GPU, or nothing"),
         );
     }
+    let has_macro = !cx.source.places("OCML_BASIC_ROUNDED_OPERATIONS").is_empty();
     let is_in_miopen = |word: &str| match cx.roc_name(word) {
         Some(RocName::Unsupported) => Some(false),
         Some(RocName::Known(..)) => Some(true),
         None => None,
     };
+    // Asynchronous copies and barriers.
+    for (header, token) in cx.source.includes() {
+        if ["cuda_pipeline", "cuda_awbarrier"]
+            .iter()
+            .any(|start| header.starts_with(start))
+        {
+            cx.report(
+                &RULE,
+                token..token + 1,
+                format!("HIP has no equivalent of `{header}`."),
+                RawFix::display_only(under_guard(cx)),
+            );
+        }
+    }
+    let rounds = |word: &str| !has_macro && is_rounded(word);
     let found: Vec<_> = cx
         .source
         .words()
         .filter(|(word, _)| match is_in_miopen(word) {
             Some(known) => !known,
-            None => name(word) == Some(Name::Unsupported),
+            None => name(word) == Some(Name::Unsupported) || rounds(word),
         })
         .filter(|(word, _)| !is_the_projects(cx.source, word))
         .flat_map(|(word, _)| cx.uses(word).map(move |at| (at, word)))
@@ -91,15 +111,47 @@ fn check(cx: &CudaChecker<'_>) {
             Some(_) => "MIOpen",
             None => "HIP",
         };
-        cx.report(
-            &RULE,
-            at..at + 1,
-            format!("{library} has no equivalent of `{word}`."),
-            RawFix::display_only(match word {
-                "CubDebugExit" => "Define it for AMD, with `HipcubDebug`",
-                "__trap" => "Call `abort()` or `__builtin_trap()` on AMD",
-                _ => "Guard it with `#ifndef USE_ROCM` and write AMD's path",
-            }),
-        );
+        // The device library has no division and no square root with these roundings.
+        let is_in_library = || {
+            !["div", "rcp", "sqrt"]
+                .iter()
+                .any(|part| word.contains(part))
+        };
+        let (message, fix) = match word {
+            "CubDebugExit" => (None, "Define it for AMD, with `HipcubDebug`".to_owned()),
+            "__trap" => (
+                None,
+                "Call `abort()` or `__builtin_trap()` on AMD".to_owned(),
+            ),
+            _ if is_rounded(word) && is_in_library() => (
+                Some(format!("By default HIP does not declare `{word}`.")),
+                "Compile with `-DOCML_BASIC_ROUNDED_OPERATIONS` on AMD".to_owned(),
+            ),
+            _ => (None, under_guard(cx)),
+        };
+        let message =
+            message.unwrap_or_else(|| format!("{library} has no equivalent of `{word}`."));
+        cx.report(&RULE, at..at + 1, message, RawFix::display_only(fix));
     }
+}
+
+fn under_guard(cx: &CudaChecker<'_>) -> String {
+    format!(
+        "Guard it with `#ifndef {}` and write AMD's path",
+        cx.amd_macro()
+    )
+}
+
+/// `__fadd_rd`, `__dsqrt_ru`, `__fmaf_rz`: not those that round to nearest.
+fn is_rounded(word: &str) -> bool {
+    let start = word
+        .strip_suffix(['d', 'u', 'z'])
+        .and_then(|word| word.strip_suffix("_r"));
+    start.is_some_and(|start| match start.strip_prefix("__") {
+        Some("fmaf" | "fma") => true,
+        Some(name) => name
+            .strip_prefix(['f', 'd'])
+            .is_some_and(|operation| listed("add sub mul div rcp sqrt", operation)),
+        None => false,
+    })
 }
