@@ -144,10 +144,14 @@ impl CmakeCall<'_> {
     }
 }
 
-/// True if a condition or a group's name refers to a GPU vendor.
+/// True if a condition or a group's name refers to a GPU vendor. HIP reads `CUDA_VISIBLE_DEVICES` too.
 pub fn names_a_vendor(text: &str) -> bool {
-    let words = ["cuda", "cublas", "nvidia", "nvcc", "nvml"];
-    words.iter().any(|word| contains(text, word)) || names_rocm(text) || has_word(text, "amd")
+    let words = ["cublas", "nvidia", "nvcc", "nvml"];
+    let is_cuda = |at: usize| !text[at..].starts_with("CUDA_VISIBLE_DEVICES");
+    positions(text, "cuda").any(is_cuda)
+        || words.iter().any(|word| contains(text, word))
+        || names_rocm(text)
+        || has_word(text, "amd")
 }
 
 /// True if `text` names ROCm or HIP, which means that its author supports them. Words that the analyzer's own fixes
@@ -157,6 +161,19 @@ pub fn names_rocm(text: &str) -> bool {
         "rocm", "amdgpu", "gfx9", "gfx1", "hipcc", "hipify", "hipblas", "miopen",
     ];
     words.iter().any(|word| contains(text, word)) || has_word(text, "hip")
+}
+
+/// The joint of a body or a robot, and a fruit: `left_hip`, `hip_yaw`, `rose hip`.
+fn is_hip_joint(before: &str, after: &str) -> bool {
+    let is_separator = |c: char| matches!(c, '_' | '-' | ' ');
+    let before = before.trim_end_matches(is_separator);
+    let after = after.trim_start_matches(is_separator);
+    ["left", "right", "rose"]
+        .iter()
+        .any(|word| before.ends_with(word))
+        || ["yaw", "roll", "pitch", "joint"]
+            .iter()
+            .any(|word| after.starts_with(word))
 }
 
 /// Ignores upper and lower case.
@@ -169,8 +186,10 @@ fn has_word(text: &str, word: &str) -> bool {
     let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     positions(text, word).any(|at| {
         let bytes = text.as_bytes();
+        let end = at + word.len();
         !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)))
-            && !is_part(bytes.get(at + word.len()))
+            && !is_part(bytes.get(end))
+            && !(word == "hip" && is_hip_joint(&text[..at], &text[end..]))
     })
 }
 

@@ -17,8 +17,10 @@ pub(super) fn read<'a>(script: Text<'a>, facts: &mut Facts<'a>) {
 /// Parses a script that runs as a whole on some machines only.
 pub(super) fn read_guarded<'a>(script: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
     let mut waiting = vec![(script, guarded, MAX_DEPTH)];
+    let called = called(script);
     while let Some((text, guarded, depth)) = waiting.pop() {
         let mut reader = Reader::new(text, guarded);
+        reader.called.clone_from(&called);
         reader.read(facts);
         if let Some(depth) = depth.checked_sub(1) {
             waiting.extend(
@@ -29,6 +31,21 @@ pub(super) fn read_guarded<'a>(script: Text<'a>, guarded: bool, facts: &mut Fact
             );
         }
     }
+}
+
+/// The functions with a vendor's name that run on every machine: the script calls them without a condition, and they
+/// test for no vendor themselves.
+fn called(script: Text<'_>) -> Vec<&str> {
+    if !script.as_str().contains("()") && !script.as_str().contains("function ") {
+        return Vec::new();
+    }
+    let mut reader = Reader::new(script, false);
+    reader.read(&mut Facts::default());
+    let Reader {
+        mut called, tests, ..
+    } = reader;
+    called.retain(|name| !tests.contains(name));
+    called
 }
 
 /// Parses a command of a makefile, in which `$<` is a file and no redirection.
@@ -70,8 +87,12 @@ struct Reader<'a> {
     chain: bool,
     /// The start of the commands of the current pipeline.
     pipeline: usize,
-    /// A function definition was just read, and its name refers to a vendor.
-    function: bool,
+    /// The name of the function that was just defined, or whose body is read, if it refers to a vendor.
+    function: Option<&'a str>,
+    /// Functions with such a name that run on every machine.
+    called: Vec<&'a str>,
+    /// Functions with such a name that test for a vendor.
+    tests: Vec<&'a str>,
     /// The contents of `$(…)`, backticks and `sh -c`.
     inner: Vec<(Text<'a>, bool)>,
     /// Delimiters of heredocs whose bodies begin at the next line, and whether the body is a Python program.
@@ -80,6 +101,8 @@ struct Reader<'a> {
     redirects_errors: bool,
     /// The command has `2>/dev/null`.
     discards_errors: bool,
+    /// The command writes a file: `grep … >file`.
+    writes: bool,
     /// Some `$(` or `${` has no end, so the end of others is not searched.
     open_substitution: bool,
     open_expansion: bool,
@@ -97,11 +120,14 @@ impl<'a> Reader<'a> {
             guarded,
             chain: false,
             pipeline: 0,
-            function: false,
+            function: None,
+            called: Vec::new(),
+            tests: Vec::new(),
             inner: Vec::new(),
             heredocs: Vec::new(),
             redirects_errors: false,
             discards_errors: false,
+            writes: false,
             open_substitution: false,
             open_expansion: false,
             is_recipe: false,
@@ -271,8 +297,10 @@ impl<'a> Reader<'a> {
             return;
         }
         let target = self.word().unquoted();
+        self.writes |= rest.starts_with('>') && !rest.starts_with(">&") && target.as_str() != "/dev/null" && !self.redirects_errors;
         self.discards_errors |= self.redirects_errors && target.as_str() == "/dev/null";
-        if is_heredoc && !target.is_empty() {
+        // `<< parameters.cuda >>` is CircleCI's.
+        if is_heredoc && !target.is_empty() && !target.as_str().starts_with("parameters.") {
             let words: Vec<_> = self.words.iter().map(|word| word.as_str()).collect();
             let is_python = matches!(words[..], [program] | [program, "-"] if is_python(program));
             self.heredocs
@@ -327,7 +355,11 @@ impl<'a> Reader<'a> {
         }
         if sign == b'(' {
             // `name()` begins a function.
-            self.function = matches!(words.as_slice(), [name] if names_a_vendor(name.as_str()));
+            if let [name] = words.as_slice()
+                && self.byte(0) == b')'
+            {
+                self.function = function_of_vendor(*name);
+            }
             if words.len() > 1 {
                 self.command(&words, false, facts);
             }
@@ -339,7 +371,21 @@ impl<'a> Reader<'a> {
                 command.guarded = true;
             }
         }
-        let asks = is_test(&words) && words.iter().any(|word| names_a_vendor(word.as_str()));
+        let writes = std::mem::take(&mut self.writes);
+        let is_filter = writes && words.first().is_some_and(|word| word.as_str() == "grep");
+        let names_vendor = words.iter().any(|word| names_a_vendor(word.as_str()));
+        let asks = is_test(&words) && names_vendor && !is_filter;
+        if asks || is_or && names_vendor {
+            self.tests.extend(self.function);
+        }
+        // `check_cuda && …` is a test.
+        if let Some(name) = words.first().copied().and_then(function_of_vendor)
+            && !is_and
+            && !is_or
+            && !self.is_guarded()
+        {
+            self.called.push(name);
+        }
         self.command(&words, is_or, facts);
         self.chain = (is_and || is_or) && (self.chain || asks);
         if sign != b'|' {
@@ -365,7 +411,11 @@ impl<'a> Reader<'a> {
                 "if" => self.open(Kind::Condition, false),
                 "elif" => self.reopen(Kind::Condition),
                 "then" => self.reopen(Kind::Then),
-                "fi" | "esac" | "}" => drop(self.blocks.pop()),
+                "fi" | "esac" => drop(self.blocks.pop()),
+                "}" => {
+                    self.blocks.pop();
+                    self.function = None;
+                }
                 "case" => {
                     let subject = rest.first().is_some_and(|word| {
                         names_a_vendor(word.as_str()) || contains(word.as_str(), "gpu")
@@ -380,26 +430,34 @@ impl<'a> Reader<'a> {
                     return;
                 }
                 "{" => {
-                    let guarded = std::mem::take(&mut self.function);
+                    let guarded = self
+                        .function
+                        .is_some_and(|name| !self.called.contains(&name));
                     self.open(Kind::Braces, guarded);
                 }
                 "function" => {
-                    self.function = rest
-                        .first()
-                        .is_some_and(|word| names_a_vendor(word.as_str()));
+                    self.function = rest.first().copied().and_then(function_of_vendor);
                     let brace = rest.iter().position(|word| word.as_str() == "{");
                     words = brace.map_or(&[][..], |at| &rest[at..]);
                     continue;
                 }
                 "else" | "do" | "done" | "while" | "until" | "!" => {}
-                "sudo" | "time" | "nohup" | "exec" | "env" | "srun" => {}
-                // `srun --gpus=1 nsys profile …`
+                "sudo" | "time" | "nohup" | "exec" | "env" => {}
+                "srun" => {
+                    words = after_options(rest);
+                    continue;
+                }
+                // `sudo --preserve-env=PATH nsys profile …`
                 option if option.starts_with("--") && option.contains('=') => {}
                 // `conda run -n env pip install …`
                 "conda" | "mamba" if rest.first().is_some_and(|verb| verb.as_str() == "run") => {
                     let name = rest.iter().position(|word| word.as_str() == "-n");
                     words = rest.get(name.map_or(1, |at| at + 2)..).unwrap_or_default();
                     continue;
+                }
+                // `NAME=value srun …`
+                word if is_assignment(word) => {
+                    settings(&words[..1], may_fail || self.is_guarded(), facts);
                 }
                 _ => break,
             }
@@ -412,14 +470,9 @@ impl<'a> Reader<'a> {
             && words.iter().any(|word| names_a_vendor(word.as_str()))
         {
             self.mark(true);
+            self.tests.extend(self.function);
         }
         let guarded = may_fail || self.is_guarded();
-        let assignments = words
-            .iter()
-            .take_while(|word| is_assignment(word.as_str()))
-            .count();
-        let (before, words) = words.split_at(assignments);
-        settings(before, guarded, facts);
         let command = Command {
             words: words.to_vec(),
             guarded,
@@ -429,17 +482,13 @@ impl<'a> Reader<'a> {
             "export" | "declare" | "local" | "readonly" | "typeset" => {
                 settings(words, guarded, facts)
             }
-            "bash" | "sh" | "zsh" => {
-                let script = words.iter().position(|word| {
-                    word.as_str().starts_with('-') && word.as_str().ends_with('c')
+            "bash" | "sh" | "zsh" => self.inner_script(words, guarded),
+            "docker" | "podman" | "nerdctl" | "singularity" | "apptainer" => {
+                // `docker run image bash -c "…"`
+                let shell = words.iter().position(|word| {
+                    matches!(word.as_str(), "bash" | "sh" | "/bin/bash" | "/bin/sh")
                 });
-                self.inner.extend(
-                    script
-                        .and_then(|at| words.get(at + 1))
-                        .map(|script| (*script, guarded)),
-                );
-            }
-            "docker" | "podman" | "nerdctl" => {
+                self.inner_script(&words[shell.unwrap_or(words.len())..], guarded);
                 for pair in words.windows(2) {
                     if matches!(pair[0].as_str(), "-e" | "--env" | "--build-arg") {
                         settings(&pair[1..], guarded, facts);
@@ -462,6 +511,15 @@ impl<'a> Reader<'a> {
         facts.commands.push(command);
     }
 
+    /// Stores the script in the words of `bash -c "…"`.
+    fn inner_script(&mut self, words: &[Text<'a>], guarded: bool) {
+        let option = words
+            .iter()
+            .position(|word| word.as_str().starts_with('-') && word.as_str().ends_with('c'));
+        let script = option.and_then(|at| words.get(at + 1));
+        self.inner.extend(script.map(|script| (*script, guarded)));
+    }
+
     fn open(&mut self, kind: Kind, guarded: bool) {
         let outer = self.blocks.last().is_some_and(|block| block.guarded);
         self.blocks.push(Block {
@@ -482,6 +540,28 @@ impl<'a> Reader<'a> {
             block.guarded |= guarded;
         }
     }
+}
+
+/// The name of a function, if it refers to a vendor.
+fn function_of_vendor(name: Text<'_>) -> Option<&str> {
+    Some(name.as_str()).filter(|name| names_a_vendor(name))
+}
+
+/// The words after the options of `srun -w "$node" --gpus=1 nsys profile …`.
+fn after_options<'c, 'a>(words: &'c [Text<'a>]) -> &'c [Text<'a>] {
+    let mut words = words;
+    while let [option, rest @ ..] = words {
+        let letter = option.as_str().strip_prefix('-');
+        // These options of one letter have no value.
+        let has_value = letter.is_some_and(|letter| {
+            letter.len() == 1 && letter != "-" && !"EHIKOQVXZhklsuv".contains(letter)
+        });
+        if letter.is_none() {
+            break;
+        }
+        words = rest.get(usize::from(has_value)..).unwrap_or_default();
+    }
+    words
 }
 
 /// `python`, `python3.11`, `/usr/bin/python3`
@@ -685,6 +765,14 @@ mod tests {
         assert_eq!(
             commands("which nvcc && a\nb | c || true"),
             ["which nvcc", "?a", "?b", "?c", "true"]
+        );
+        assert_eq!(
+            commands("grep torch cuda.txt >x && a\nb << parameters.c >> d\ne"),
+            ["grep torch cuda.txt", "a", "b", "e"]
+        );
+        assert_eq!(
+            commands("A=1 srun -N 2 --overlap -l a -b\nsetup_cuda() { c; }\nsetup_cuda"),
+            ["a -b", "c", "setup_cuda"]
         );
     }
 

@@ -143,7 +143,16 @@ fn check_nvidia_smi(cx: &FileChecker<'_>) {
         if !nvidia_smi::is_nvidia_smi(program) {
             continue;
         }
-        let fix = if arguments.is_empty() {
+        // `until nvidia-smi; do` never ends if the command is not there.
+        let before = cx
+            .source
+            .get(..command.range().start)
+            .unwrap_or_default()
+            .trim_end();
+        let is_awaited = before.ends_with("until") || before.ends_with("while");
+        let fix = if is_awaited {
+            RawFix::display_only("Wait for rocminfo")
+        } else if arguments.is_empty() {
             let edits = vec![(command.range(), "amd-smi monitor".to_owned())];
             RawFix::unsafe_edits("Run amd-smi monitor", edits)
         } else {
