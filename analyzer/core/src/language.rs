@@ -23,9 +23,12 @@ impl Language {
             }
             "cmake" => Language::Cmake,
             "mk" | "mak" => Language::Makefile,
-            "sh" | "bash" | "env" => Language::Shell,
+            // Scripts for Windows are not for ROCm.
+            "sh" | "bash" if has("windows") || has("win32") => return None,
+            "sh" | "bash" | "env" | "slurm" | "sbatch" => Language::Shell,
             "yml" | "yaml" => Language::Yaml,
-            "dockerfile" => Language::Dockerfile,
+            // `def` is Apptainer's.
+            "dockerfile" | "def" => Language::Dockerfile,
             "txt" if lower == "cmakelists.txt" => Language::Cmake,
             "txt" | "in" if has("requirement") || has("constraint") => Language::Requirements,
             "txt" if matches!(&*lower, "req.txt" | "reqs.txt") => Language::Requirements,
@@ -142,6 +145,9 @@ mod tests {
             ("CMakeLists.txt", Some(Language::Cmake)),
             ("requirements/gpu.txt", Some(Language::Requirements)),
             ("docs/gpu.txt", None),
+            ("hpc/train.def", Some(Language::Dockerfile)),
+            ("hpc/train.slurm", Some(Language::Shell)),
+            ("ci/cu121-Windows.sh", None),
             ("src/Makefile", Some(Language::Makefile)),
             ("rules.mk", Some(Language::Makefile)),
             ("Makefile.am", None),

@@ -1,8 +1,9 @@
-//! Dockerfiles: base images, variables, and the shell commands of `RUN`.
+//! Dockerfiles and Apptainer's definitions: base images, variables, and the shell commands of `RUN`.
 
 use super::facts::{Command, Facts, Image};
 use super::shell;
 use super::text::Text;
+use hipward_analyzer_core::words::listed;
 
 /// Parses a Dockerfile into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
@@ -56,6 +57,35 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
                 guarded: false,
             });
         }
+    }
+}
+
+/// Sections of a definition that are shell.
+const SECTIONS: &str = "%post %runscript %startscript %environment %test";
+
+/// Parses a definition of Apptainer into `facts`: the image after `From:`, and the sections.
+pub(super) fn read_definition<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
+    // The start of a section of commands.
+    let mut start = None;
+    for line in source.lines() {
+        let text = line.as_str();
+        if text.starts_with('%') {
+            if let Some(start) = start {
+                shell::read(source.part(start..line.range().start), facts);
+            }
+            let name = text.split_whitespace().next().unwrap_or_default();
+            start = listed(SECTIONS, name).then_some(line.range().end);
+        } else if start.is_none() && text.starts_with('#') {
+            facts.comments.push(line.range());
+        } else if let Some(name) = text.strip_prefix("From:") {
+            facts.images.push(Image {
+                name: line.from(text.len() - name.len()).trim(),
+                guarded: false,
+            });
+        }
+    }
+    if let Some(start) = start {
+        shell::read(source.from(start), facts);
     }
 }
 

@@ -108,6 +108,9 @@ fn facts(source: &str, language: Language) -> Facts<'_> {
         }
         Language::Pyproject if is_setup_cfg(source) => toml::read_setup_cfg(text, &mut facts),
         Language::Pyproject => toml::read(text, &mut facts),
+        Language::Dockerfile if source.lines().any(|line| line.starts_with("Bootstrap:")) => {
+            dockerfile::read_definition(text, &mut facts)
+        }
         Language::Dockerfile => dockerfile::read(text, &mut facts),
         Language::Cmake => cmake::read(text, &mut facts),
         Language::Makefile => makefile::read(text, &mut facts),

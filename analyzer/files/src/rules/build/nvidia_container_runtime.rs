@@ -137,7 +137,9 @@ fn check(cx: &FileChecker<'_>) {
             }
             ("key", name) if name.starts_with(RESOURCE) => UNSCHEDULED,
             ("cloud.google.com/gke-accelerator", name) if name.starts_with("nvidia") => UNSCHEDULED,
-            ("accelerators" | "gpu", name) if is_nvidia_gpu(name) => UNSCHEDULED,
+            ("accelerator" | "accelerators" | "gpu" | "gpu_type", name) if is_nvidia_gpu(name) => {
+                UNSCHEDULED
+            }
             ("instance_type", name) if is_instance(name) => UNSCHEDULED,
             (name, _) if name.starts_with(RESOURCE) => UNSCHEDULED,
             _ => continue,
