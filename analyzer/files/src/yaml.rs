@@ -175,7 +175,8 @@ fn keep<'a>(index: usize, block: Option<Text<'a>>, facts: &mut Facts<'a>) {
         }
     } else if above == "dependencies" && key.is_empty() && is_conda(facts) {
         facts.requirements.extend(requirements::conda(plain, false));
-    } else if above == "pip" && key.is_empty() && is_conda(facts) {
+    } else if key.is_empty() && (above == "python_packages" || above == "pip" && is_conda(facts)) {
+        // The first is Cog's.
         pip_line(plain, facts);
     } else if name == "value" && column > 0 {
         variable_of_a_pod(index, facts);
