@@ -1,9 +1,9 @@
 //! HW001: a package index that serves CUDA wheels.
 
 use crate::checker::FileChecker;
-use crate::facts::Requirement;
 use crate::rules::helpers::specifiers::{Release, newest};
 use crate::rules::helpers::{releases, wheels};
+use crate::shell::variable;
 use crate::text::Text;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity, Version};
@@ -13,7 +13,7 @@ declare_rule! {
     ///
     /// Finds package indexes with wheels for one CUDA version, such as `https://download.pytorch.org/whl/cu124`, in
     /// requirements, `pyproject.toml`, Dockerfiles, scripts, workflows and conda environments, and uv's names of them:
-    /// `UV_TORCH_BACKEND=cu126`.
+    /// `UV_TORCH_BACKEND=cu126`, `uv sync --extra cu126`.
     ///
     /// ## Why on ROCm
     ///
@@ -115,6 +115,35 @@ fn check(cx: &FileChecker<'_>) {
             RawFix::display_only(format!("Write {}", wheels::index(cx.target))),
         );
     }
+    // `uv sync --extra cu129`, also in a variable
+    let is_version =
+        |value: Text<'_>| wheels::cuda_segment(value.as_str()).is_some_and(|at| at.start == 0);
+    let setting = |name: &str| {
+        let mut settings = cx.facts.settings.iter();
+        settings.find(|setting| setting.key.as_str() == name && is_version(setting.value))
+    };
+    let commands = cx.facts.commands.iter();
+    let commands = commands.filter(|command| !command.guarded && command.program() == "uv");
+    let mut extras = commands.flat_map(|command| {
+        let pairs = command.words.windows(2);
+        let pairs = pairs.filter(|pair| matches!(pair[0].as_str(), "--extra" | "--group"));
+        pairs.filter_map(|pair| match variable(pair[1].as_str()) {
+            Some(name) => Some(setting(name)?.value),
+            None => Some(pair[1]).filter(|extra| is_version(*extra)),
+        })
+    });
+    if let Some(extra) = extras.next() {
+        cx.report(
+            &RULE,
+            Severity::Error,
+            extra.range(),
+            "This extra selects PyTorch's build for NVIDIA GPUs; on ROCm it finds no GPU.",
+            RawFix::display_only(format!(
+                "Add an extra with the index {}",
+                wheels::index(cx.target)
+            )),
+        );
+    }
     for index in &cx.facts.indexes {
         let url = index.as_str();
         if NVIDIA.iter().any(|host| url.contains(host)) {
@@ -127,7 +156,17 @@ fn check(cx: &FileChecker<'_>) {
             );
             continue;
         }
-        let Some(segment) = wheels::cuda_segment(url) else {
+        // `…/whl/${BACKEND}` with `BACKEND=cu126`
+        let named = || {
+            let at = url.find("/whl/$")? + "/whl/".len();
+            let name = variable(&url[at..])?;
+            (name.contains("CUDA") || setting(name).is_some()).then_some(at..url.len())
+        };
+        // NVIDIA's installers are in folders of CUDA's versions too.
+        let Some(segment) = wheels::cuda_segment(url)
+            .or_else(named)
+            .filter(|_| !url.contains("//developer.download.nvidia.com"))
+        else {
             continue;
         };
         if is_chosen {
@@ -158,13 +197,15 @@ pub(super) fn fix(
 ) -> RawFix {
     let mut rocm = wheels::index(cx.target);
     let is_pytorchs = index.as_str().contains("//download.pytorch.org/");
-    // `torch==${TORCH_VERSION}`
-    let specifier = torch_of(cx, index).map(|torch| torch.specifier.as_str());
-    if is_pytorchs && specifier.is_some_and(|specifier| specifier.contains('$')) {
+    let torch = torch_of(cx, index);
+    let pinned = torch.as_deref().and_then(newest).map(Release::minor);
+    // `torch==${TORCH_VERSION}` without a value
+    let is_unknown = torch.is_some_and(|torch| torch.contains('$'));
+    if is_pytorchs && pinned.is_none() && is_unknown {
         return RawFix::display_only("Use the index for ROCm that has this release");
     }
     // The index has to have the release that is installed from it.
-    match pinned_torch(cx, index).filter(|release| *release < cx.target.torch) {
+    match pinned.filter(|release| *release < cx.target.torch) {
         Some(release) if is_pytorchs && release < releases::FIRST_TORCH => {
             return RawFix::display_only(format!(
                 "Allow PyTorch {}, and use the index {rocm}: none has torch {release} for ROCm 6 or later",
@@ -197,19 +238,22 @@ pub(super) fn fix(
     })
 }
 
-/// The newest release of torch that the index's command allows, or its file if it is in no command.
-fn pinned_torch(cx: &FileChecker<'_>, index: Text<'_>) -> Option<Version> {
-    let torch = torch_of(cx, index)?;
-    newest(torch.specifier.as_str().split('+').next()?).map(Release::minor)
-}
-
-/// `torch` in the index's command, or in its file if it is in no command.
-fn torch_of<'c, 'a>(cx: &'c FileChecker<'a>, index: Text<'_>) -> Option<&'c Requirement<'a>> {
+/// The releases of torch that the index's command allows, or its file if it is in no command.
+fn torch_of(cx: &FileChecker<'_>, index: Text<'_>) -> Option<String> {
     let command = cx.command_at(index.range().start);
-    cx.facts.requirements.iter().find(|found| {
+    let torch = cx.facts.requirements.iter().find(|found| {
         found.normalized() == "torch"
             && command
                 .as_ref()
                 .is_none_or(|range| range.contains(&found.name.range().start))
+    })?;
+    let specifier = torch.specifier.as_str().split('+').next()?;
+    // `torch==${TORCH}`
+    let name = variable(specifier.trim_start_matches('='));
+    let settings = &cx.facts.settings;
+    let value = name.and_then(|name| settings.iter().find(|setting| setting.key.as_str() == name));
+    Some(match value {
+        Some(value) => format!("=={}", value.value.as_str()),
+        None => specifier.to_owned(),
     })
 }

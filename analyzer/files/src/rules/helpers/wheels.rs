@@ -53,7 +53,8 @@ fn is_cuda_version(piece: &str) -> bool {
         let name = variable.trim_matches(['{', '}', '"']);
         return name == "CU" || name.starts_with("CUDA");
     }
-    let Some(version) = piece.strip_prefix("cu") else {
+    // The end of `${BACKEND:-cu126}`
+    let Some(version) = piece.trim_end_matches('}').strip_prefix("cu") else {
         return false;
     };
     let is_number =
