@@ -7,7 +7,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds variables that only CUDA's runtime or toolkit reads, set in Dockerfiles, scripts, `.env` files and
-    /// workflows: `NVCC_APPEND_FLAGS`, `CUDACXX`, `CUDA_MODULE_LOADING`, `CUDA_DEVICE_MAX_CONNECTIONS`. Variables that
+    /// workflows: `NVCC_APPEND_FLAGS`, `CUDACXX`, `CUDA_MODULE_LOADING`, `CUDA_DEVICE_MAX_CONNECTIONS`, and
+    /// `VK_ICD_FILENAMES` if it selects NVIDIA's Vulkan driver. Variables that
     /// Python code sets too, such as `TORCH_CUDA_ARCH_LIST` and `CUDA_HOME`, have rules of their own.
     ///
     /// ## Why on ROCm

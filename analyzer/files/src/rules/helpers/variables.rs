@@ -119,6 +119,11 @@ const fn unread(
 /// The rule for variables without a rule of their own.
 const OWN: &str = "cuda-variable";
 
+const CUMM: &str = "cumm, which reads this variable, generates code for NVIDIA GPUs only.";
+const CUMM_ADVICE: &str = "Sparse convolutions need another library on ROCm";
+const VULKAN: &str = "Vulkan loads NVIDIA's driver only, so it finds no AMD GPU.";
+const VULKAN_ADVICE: &str = "Do not set it: the loader finds the driver";
+
 /// `NCCL_*` and `CUDA_VISIBLE_DEVICES` are not listed: RCCL and HIP read those names.
 const VARIABLES: &[Variable] = &[
     unread(
@@ -170,6 +175,46 @@ const VARIABLES: &[Variable] = &[
         "HIPCXX",
     ),
     unread(
+        "CUMM_CUDA_VERSION",
+        OWN,
+        Severity::Warning,
+        CUMM,
+        CUMM_ADVICE,
+        "",
+    ),
+    unread(
+        "CUMM_CUDA_ARCH_LIST",
+        OWN,
+        Severity::Warning,
+        CUMM,
+        CUMM_ADVICE,
+        "",
+    ),
+    unread(
+        "VK_ICD_FILENAMES",
+        OWN,
+        Severity::Warning,
+        VULKAN,
+        VULKAN_ADVICE,
+        "",
+    ),
+    unread(
+        "VK_DRIVER_FILES",
+        OWN,
+        Severity::Warning,
+        VULKAN,
+        VULKAN_ADVICE,
+        "",
+    ),
+    unread(
+        "TRITON_PTXAS_PATH",
+        OWN,
+        Severity::Info,
+        "Triton has no ptxas for AMD GPUs, and does not read TRITON_PTXAS_PATH there.",
+        "Nothing",
+        "",
+    ),
+    unread(
         "CUDA_MODULE_LOADING",
         OWN,
         Severity::Info,
@@ -197,7 +242,10 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
             continue;
         }
         // Only the first is reported: scripts set one in each of many branches.
-        if let Some(setting) = given(cx, variable.name).next() {
+        let fits = |setting: &&Setting<'_>| {
+            !variable.name.starts_with("VK_") || setting.value.as_str().contains("nvidia")
+        };
+        if let Some(setting) = given(cx, variable.name).find(fits) {
             let advice = RawFix::display_only(variable.advice);
             cx.report(
                 of,
