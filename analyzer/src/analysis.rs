@@ -91,7 +91,7 @@ impl Session {
             }
             parsed.notes.push(Note {
                 code: "counterpart".to_owned(),
-                message: "This file is for other hosts: by its name, or because a parallel file for AMD exists."
+                message: "This file is for other hosts: by its name or folder, or because a parallel file for AMD exists."
                     .to_owned(),
                 line: None,
             });

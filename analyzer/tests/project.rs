@@ -223,6 +223,11 @@ const AROUND: &[(&str, &str)] = &[
         "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n",
     ),
     (
+        "repo/docker/train-2.8/Dockerfile",
+        "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n",
+    ),
+    ("repo/.github/install.sh", "nvidia-smi\n"),
+    (
         "repo/docker/rocm/Dockerfile",
         "FROM rocm/dev-ubuntu-22.04:7.2\n",
     ),
@@ -248,13 +253,24 @@ fn project_context_is_applied_and_reported_by_folder() {
     };
     assert_eq!(rules("repo/tests/test_it.py"), [""; 0]);
     // This file is for NVIDIA hosts; AMD's version is in the same folder.
-    let image = reports
+    let images = reports
         .iter()
-        .find(|file| file["path"] == "repo/docker/cuda/Dockerfile")
+        .filter(|file| {
+            [
+                "repo/docker/cuda/Dockerfile",
+                "repo/docker/train-2.8/Dockerfile",
+                "repo/.github/install.sh",
+            ]
+            .iter()
+            .any(|path| file["path"] == *path)
+        })
         .map(|file| &file["report"]);
-    let image = image.expect("a report");
-    assert_eq!(image["findings"][0]["severity"], "info");
-    assert_eq!(image["notes"][0]["code"], "counterpart");
+    let images: Vec<_> = images.collect();
+    assert_eq!(images.len(), 3);
+    for image in images {
+        assert_eq!(image["findings"][0]["severity"], "info");
+        assert_eq!(image["notes"][0]["code"], "counterpart");
+    }
     assert_eq!(rules("other/use.py"), ["apex"]);
     // CMake does not rename anything, regardless of the includes of the source and a setup.py in a parent folder.
     // Neither does Bazel.

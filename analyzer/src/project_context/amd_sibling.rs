@@ -1,6 +1,6 @@
 //! Whether a file is for NVIDIA hosts only, because a parallel file for AMD exists: `docker/rocm/Dockerfile` for
 //! `docker/cuda/Dockerfile`, `rocm.py` for `cuda.py`, `Dockerfile.rocm` for `Dockerfile`. Also whether its name is of
-//! another vendor's hosts: `requirements_intel.txt`.
+//! another vendor's hosts (`requirements_intel.txt`), or its folder is for continuous integration.
 
 use super::{FileSource, above, is_repository, join, parent};
 use hipward_analyzer_core::Language;
@@ -28,6 +28,14 @@ const FOLDERS: [(&str, &str); 4] = [
     ("nvidia", "amd"),
     ("nvidia", "rocm"),
 ];
+
+/// Folders of continuous integration, whose runners have the GPU that a script expects.
+const RUNNERS: &str = ".github .circleci .azure-pipelines .buildkite .gitlab .jenkins";
+
+/// Whether a runner of continuous integration uses the file.
+pub(super) fn is_of_runner(path: &str) -> bool {
+    path.split('/').any(|part| listed(RUNNERS, part))
+}
 
 /// How many parts of a path may differ: its name and its parent folders.
 const PARTS: usize = 3;

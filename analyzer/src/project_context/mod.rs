@@ -220,15 +220,14 @@ impl<F: FileSource> ProjectContext<F> {
         if amd_sibling::is_renamed(&self.files, path) {
             return true;
         }
-        if language == Some(Language::Dockerfile)
-            && amd_sibling::has_docker_folder(&self.files, path)
+        let is_image = language == Some(Language::Dockerfile);
+        if (is_image || language == Some(Language::Shell)) && amd_sibling::is_of_runner(path)
+            || is_image && amd_sibling::has_docker_folder(&self.files, path)
         {
             return true;
         }
-        let is_for_a_host = matches!(
-            language,
-            Some(Language::Dockerfile | Language::Requirements | Language::Yaml)
-        );
+        let is_for_a_host =
+            is_image || matches!(language, Some(Language::Requirements | Language::Yaml));
         if (is_for_a_host || language == Some(Language::Pyproject))
             && amd_sibling::is_for_others(&self.files, path)
         {
