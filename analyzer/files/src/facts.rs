@@ -189,7 +189,7 @@ fn has_word(text: &str, word: &str) -> bool {
         let end = at + word.len();
         !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)))
             && !is_part(bytes.get(end))
-            && !(word == "hip" && is_hip_joint(&text[..at], &text[end..]))
+            && (word != "hip" || !is_hip_joint(&text[..at], &text[end..]))
     })
 }
 

@@ -297,7 +297,10 @@ impl<'a> Reader<'a> {
             return;
         }
         let target = self.word().unquoted();
-        self.writes |= rest.starts_with('>') && !rest.starts_with(">&") && target.as_str() != "/dev/null" && !self.redirects_errors;
+        self.writes |= rest.starts_with('>')
+            && !rest.starts_with(">&")
+            && target.as_str() != "/dev/null"
+            && !self.redirects_errors;
         self.discards_errors |= self.redirects_errors && target.as_str() == "/dev/null";
         // `<< parameters.cuda >>` is CircleCI's.
         if is_heredoc && !target.is_empty() && !target.as_str().starts_with("parameters.") {
