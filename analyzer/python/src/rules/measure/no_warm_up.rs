@@ -67,7 +67,7 @@ declare_rule! {
     "HW803" "no-warm-up" {
         title: "A timed loop without a warm-up",
         family: Measuring,
-        severity: Warning,
+        severity: Advice,
         applicability: DisplayOnly,
         targets: "every GPU target",
         lesson: Some("baseline/honest-timing"),

@@ -65,7 +65,7 @@ declare_rule! {
     "HW801" "unsynchronized-timing" {
         title: "The clock stops before the GPU finishes",
         family: Measuring,
-        severity: Warning,
+        severity: Advice,
         applicability: Unsafe,
         targets: "every GPU target",
         lesson: Some("baseline/honest-timing"),
