@@ -11,17 +11,21 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds options that only nvcc accepts, such as `-gencode` and `--use_fast_math`, in `setup.py` and in calls of
-    /// `torch.utils.cpp_extension.load`. Also finds `-U__CUDA_NO_HALF_OPERATORS__` without the macro of HIP,
+    /// `torch.utils.cpp_extension.load`. Also finds macros such as `-DFUSED_CUDA` in `extra_compile_args={"nvcc": […]}`,
     /// `torch.cuda.get_gencode_flags()`, which raises ValueError on ROCm, and `RWKV_CUDA_ON=1`, with which the package rwkv uses
     /// such options.
     ///
     /// ## Why on ROCm
     ///
     /// `CUDAExtension` works on ROCm: PyTorch converts the sources, compiles them with hipcc and passes it the options
-    /// in `extra_compile_args={"nvcc": […]}` unchanged. hipcc is clang, which stops at an unknown argument: `-gencode`,
+    /// in `extra_compile_args={"nvcc": […]}`. hipcc is clang, which stops at an unknown argument: `-gencode`,
     /// `-arch=sm_80`, `--expt-relaxed-constexpr`, `--expt-extended-lambda`, `--use_fast_math`, `--ptxas-options`,
     /// `-Xptxas`, `--threads`, `-maxrregcount`, `-ccbin`, `-rdc=true`, `--default-stream`. For hipcc, `PYTORCH_ROCM_ARCH` sets the architecture, relaxed
     /// `constexpr` and device lambdas need no option, and `-ffast-math` replaces `--use_fast_math`.
+    ///
+    /// In each of these options PyTorch replaces the first CUDA by HIP. `-U__CUDA_NO_HALF_OPERATORS__` thus has its effect on
+    /// ROCm too, but `-DFUSED_CUDA` becomes `-DFUSED_HIP`, and `#ifdef FUSED_CUDA` is false. `load` and `load_inline` pass
+    /// `extra_cuda_cflags` unchanged.
     ///
     /// ## Example
     ///
@@ -46,7 +50,7 @@ declare_rule! {
     /// ```
     ///
     /// A source that checks `torch.version.hip` anywhere is not reported, nor are options in an argument that setuptools
-    /// ignores, such as `extra_cuda_cflags` of a `CUDAExtension`.
+    /// ignores, such as `extra_cuda_cflags` of a `CUDAExtension` and `extra_compile_args` of `setup`.
     ///
     /// ## Fix safety
     ///
@@ -60,7 +64,7 @@ declare_rule! {
         title: "hipcc does not accept nvcc's options",
         family: BackendCode,
         severity: Error,
-        also: [Warning "for a macro that has another name on ROCm"],
+        also: [Warning "for a macro that PyTorch renames on ROCm"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
@@ -87,6 +91,12 @@ const UNKNOWN: &[&str] = &[
     "--threads",
     "--forward-unknown",
     "--Werror",
+    "--diag_suppress",
+    "-Xcudafe --d",
+    "--compiler-options",
+    "--extra-device-vectorization",
+    "--resource-usage",
+    "-res-usage",
 ];
 
 const USES: &[ApiRule] = &[
@@ -104,8 +114,6 @@ const USES: &[ApiRule] = &[
     ),
 ];
 
-const NO_OPERATORS: &str = "-U__CUDA_NO_HALF_OPERATORS__";
-
 fn check(cx: &PythonChecker<'_>, node: Node) {
     if cx.tree().kind(node) != Kind::String {
         if !cx.mentions_hip() {
@@ -113,11 +121,24 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         }
         return;
     }
-    let is_macro = cx.tree().text(node).contains(NO_OPERATORS);
+    let tree = cx.tree();
+    let option = tree
+        .text(node)
+        .trim_matches(['"', '\'', 'f'])
+        .split(['=', ' '])
+        .next()
+        .unwrap_or_default();
+    // Only in `{"nvcc": ["-DFUSED_CUDA"]}`: CUDA becomes HIP.
+    let is_macro = option.starts_with("-D")
+        && option.ends_with("_CUDA")
+        && tree
+            .ancestors(node)
+            .nth(1)
+            .and_then(|pair| tree.child(pair, Field::Key))
+            .is_some_and(|key| tree.text(key).contains("nvcc"));
     if !is_macro && !is_unknown(cx, node) || cx.mentions_hip() {
         return;
     }
-    let tree = cx.tree();
     let root = tree.root();
     let find = || Vec::from_iter(tells_rocm_apart(&cx.semantics, root).then_some(root));
     if !cx.once("names of ROCm", find).is_empty() {
@@ -159,19 +180,11 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             &RULE,
             Severity::Warning,
             node,
-            "On ROCm PyTorch defines __HIP_NO_HALF_OPERATORS__: operators on half do not compile.",
-            RawFix::display_only(
-                "Add -U__HIP_NO_HALF_OPERATORS__ and -U__HIP_NO_HALF_CONVERSIONS__",
-            ),
+            "On ROCm PyTorch replaces CUDA by HIP in this macro, so the sources do not see it.",
+            RawFix::display_only("Test for the name with HIP as well"),
         );
         return;
     }
-    let option = tree
-        .text(node)
-        .trim_matches(|c: char| matches!(c, '"' | '\'' | 'f'))
-        .split(['=', ' '])
-        .next()
-        .unwrap_or_default();
     cx.report(
         &RULE,
         node,
@@ -199,12 +212,15 @@ fn is_ignored(cx: &PythonChecker<'_>, list: Node) -> bool {
 }
 
 /// True in an extension whose sources are all C++, and in an argument that setuptools ignores, such as
-/// `extra_cuda_cflags`.
+/// `extra_cuda_cflags`, or `extra_compile_args` of `setup`.
 fn is_unread(cx: &PythonChecker<'_>, options: Node) -> bool {
     let tree = cx.tree();
+    let mut is_setup = false;
     let extension = tree.ancestors(options).find(|call| {
-        cx.callee(*call)
-            .is_some_and(|name| name.last() == "CUDAExtension")
+        cx.callee(*call).is_some_and(|name| {
+            is_setup = name.last() == "setup";
+            is_setup || name.last() == "CUDAExtension"
+        })
     });
     let Some(arguments) = extension.and_then(|call| tree.child(call, Field::Arguments)) else {
         return false;
@@ -216,7 +232,8 @@ fn is_unread(cx: &PythonChecker<'_>, options: Node) -> bool {
         let sources = match name {
             Some("sources") => tree.child(argument, Field::Value),
             Some(name) => {
-                return name != "extra_compile_args" && tree.contains(argument, options);
+                return (name == "extra_compile_args") == is_setup
+                    && tree.contains(argument, options);
             }
             None => Some(argument),
         };
