@@ -8,8 +8,8 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds imports from `triton.language.extra.cuda` and from Gluon's module for NVIDIA GPUs, calls of their functions such as
-    /// `tl.extra.cuda.smid()`, and calls of functions of `triton.language.extra.libdevice` that have no AMD equivalent, or of
+    /// Finds imports from `triton.language.extra.cuda` and from Gluon's module for NVIDIA GPUs, uses of their functions such as
+    /// `tl.extra.cuda.libdevice.tanh`, and calls of functions of `triton.language.extra.libdevice` that have no AMD equivalent, or of
     /// `triton.language.libdevice`, which Triton 3 does not have. Also finds `GPUTarget("cuda", …)`, and the `ptx` and `cubin` of
     /// a compiled kernel.
     ///
@@ -61,7 +61,7 @@ declare_rule! {
         applicability: Safe,
         targets: "every ROCm target",
         lesson: Some("optimize/fused-rmsnorm"),
-        visit: [ImportFromStatement, Call],
+        visit: [ImportFromStatement, Attribute, Call],
     }
 }
 
@@ -70,6 +70,9 @@ const CUDA: &str = "triton.language.extra.cuda";
 const GLUON: &str = "triton.experimental.gluon.";
 const FOR_NVIDIA: &str =
     "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.";
+const LIBDEVICE: &str =
+    "This is the CUDA backend's libdevice: a kernel that uses it does not compile for AMD GPUs.";
+const IMPORT: &str = "Import libdevice from triton.language.extra";
 
 /// The functions of AMD's backend, as of Triton 3.9.
 const ON_AMD: &[&str] = &[
@@ -140,6 +143,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     }
     match cx.tree().kind(node) {
         Kind::Call => check_call(cx, node),
+        Kind::Attribute => check_attribute(cx, node),
         _ => check_import(cx, node),
     }
 }
@@ -182,7 +186,7 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
     cx.report(
         &RULE,
         module,
-        "This is the CUDA backend's libdevice: a kernel that uses it does not compile for AMD GPUs.",
+        LIBDEVICE,
         RawFix::safe_edits("Import the libdevice that selects the backend", edits),
     );
 }
@@ -205,6 +209,29 @@ fn is_for_old_triton(cx: &PythonChecker<'_>, statement: Node) -> bool {
         })
 }
 
+/// `tanh = tl.extra.cuda.libdevice.tanh`. Names that were imported from there are reported at their import.
+fn check_attribute(cx: &PythonChecker<'_>, node: Node) {
+    let tree = cx.tree();
+    let text = tree.text(node);
+    let is_part = tree
+        .parent(node)
+        .is_some_and(|parent| tree.kind(parent) == Kind::Attribute);
+    if is_part
+        || !text.contains("extra.cuda.")
+        || has_any_text(cx, &["extra.hip"])
+        || is_for_old_triton(cx, node)
+        || !cx.resolve(node).is_some_and(|name| name.is_in(CUDA))
+    {
+        return;
+    }
+    let (message, title) = if text.contains(".libdevice") {
+        (LIBDEVICE, IMPORT)
+    } else {
+        (FOR_NVIDIA, "Use it only on NVIDIA GPUs")
+    };
+    cx.report(&RULE, node, message, RawFix::display_only(title));
+}
+
 fn check_call(cx: &PythonChecker<'_>, call: Node) {
     if called(cx, call).is_empty() {
         return;
@@ -212,15 +239,6 @@ fn check_call(cx: &PythonChecker<'_>, call: Node) {
     let Some(callee) = cx.callee(call) else {
         return;
     };
-    // Names that were imported from there are reported at their import.
-    let written = cx.tree().child(call, Field::Function);
-    if callee.is_in(CUDA)
-        && written.is_some_and(|name| cx.tree().text(name).contains("extra.cuda."))
-    {
-        let fix = RawFix::display_only("Call it only on NVIDIA GPUs");
-        cx.report(&RULE, call, FOR_NVIDIA, fix);
-        return;
-    }
     // `multiply = libdevice.mul_rn` has a different name here.
     let name = callee.last();
     if callee.is_in("triton.language.libdevice") {
@@ -228,7 +246,7 @@ fn check_call(cx: &PythonChecker<'_>, call: Node) {
             &RULE,
             call,
             "This is the libdevice of Triton 2, which is CUDA's; Triton 3 has no such module.",
-            RawFix::display_only("Import libdevice from triton.language.extra"),
+            RawFix::display_only(IMPORT),
         );
         return;
     }
