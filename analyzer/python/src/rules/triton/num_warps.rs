@@ -1,7 +1,7 @@
 //! HW701: more warps than fit into a workgroup of an AMD GPU.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{given_to, has_text};
+use crate::rules::helpers::calls::{called, given_to, has_text};
 use crate::rules::helpers::kernels::{
     is_for_other_vendor, is_named_after_nvidia, takes_launch_options,
 };
@@ -91,7 +91,14 @@ fn check(cx: &PythonChecker<'_>, number: Node) {
     if !matches!(text, "32" | "64" | "128") || text.parse().is_ok_and(|warps: u32| warps <= most) {
         return;
     }
-    if !given_to(cx, number).is_some_and(|name| name.eq_ignore_ascii_case("num_warps")) {
+    // `min(max(n // 256, 8), 32)`
+    let limit = tree
+        .ancestors(number)
+        .nth(1)
+        .filter(|call| called(cx, *call) == "min");
+    if !given_to(cx, limit.unwrap_or(number))
+        .is_some_and(|name| name.eq_ignore_ascii_case("num_warps"))
+    {
         return;
     }
     let is_triton = has_text(cx, "import triton") || has_text(cx, "from triton");
