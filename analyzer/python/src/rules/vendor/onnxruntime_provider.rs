@@ -129,7 +129,7 @@ fn only_queries(cx: &PythonChecker<'_>, node: Node) -> bool {
                     .and_then(|function| tree.child(function, Field::Attribute))
                     .is_some_and(|method| {
                         let method = tree.text(method);
-                        matches!(method, "get" | "index") || method.starts_with("assert")
+                        matches!(method, "get" | "index" | "remove") || method.starts_with("assert")
                     });
             }
             kind => {
