@@ -180,22 +180,30 @@ fn is_tested(cx: &PythonChecker<'_>, name: &str) -> bool {
 /// True if a statement of the module before `node` puts a tensor or a module on a GPU. Importing torch only reads the backend.
 fn comes_too_late(cx: &PythonChecker<'_>, node: Node, names_backend: bool) -> bool {
     let tree = cx.tree();
-    tree.parts(tree.root())
-        .take_while(|statement| *statement < node && !tree.contains(*statement, node))
-        .any(|statement| match tree.kind(statement) {
-            Kind::ExpressionStatement | Kind::WithStatement | Kind::ForStatement => contains_any(
-                tree.text(statement),
-                &[
-                    ".cuda()",
-                    "device=\"cuda",
-                    "device='cuda",
-                    ".to(\"cuda",
-                    ".to('cuda",
-                ],
-            ),
-            Kind::ImportStatement => {
-                names_backend && tree.text(statement).starts_with("import torch")
-            }
-            _ => false,
-        })
+    // `run_in_subprocess(function)`: another process runs the function.
+    let is_passed_on = tree.ancestors(node).skip(1).any(|around| {
+        tree.kind(around) == Kind::FunctionDefinition && tree.text(around).contains("subprocess")
+    });
+    !is_passed_on
+        && tree
+            .parts(tree.root())
+            .take_while(|statement| *statement < node && !tree.contains(*statement, node))
+            .any(|statement| match tree.kind(statement) {
+                Kind::ExpressionStatement | Kind::WithStatement | Kind::ForStatement => {
+                    contains_any(
+                        tree.text(statement),
+                        &[
+                            ".cuda()",
+                            "device=\"cuda",
+                            "device='cuda",
+                            ".to(\"cuda",
+                            ".to('cuda",
+                        ],
+                    )
+                }
+                Kind::ImportStatement => {
+                    names_backend && tree.text(statement).starts_with("import torch")
+                }
+                _ => false,
+            })
 }
