@@ -194,6 +194,14 @@ fn is_made(cx: &PythonChecker<'_>, node: Node) -> bool {
         // `FP8 = torch.float8_e4m3fn`, as a constant; `self.dtype = torch.float8_e4m3fn`, `default_dtype = …`
         Kind::Assignment => tree.child(parent, Field::Left).is_some_and(|left| {
             let text = tree.text(left);
+            // `elif args.dtype == "fp8_e5m2":` before it: the format that the user asked for, as in a table
+            let is_chosen = tree
+                .ancestors(parent)
+                .filter_map(|clause| tree.child(clause, Field::Condition))
+                .any(|condition| contains_any(tree.text(condition), CHOICES));
+            if is_chosen {
+                return false;
+            }
             match tree.kind(left) {
                 Kind::Identifier if text.bytes().all(|byte| !byte.is_ascii_lowercase()) => true,
                 Kind::Identifier | Kind::Attribute => text.ends_with("dtype"),
@@ -261,8 +269,12 @@ fn is_finfo(cx: &PythonChecker<'_>, arguments: Node) -> bool {
         .is_some_and(|name| name.is("torch.finfo"))
 }
 
-/// Sources written for one NVIDIA GPU: the format is the smallest part of their port.
-const NVIDIAS: &[&str] = &["sm90", "sm100", "hopper", "blackwell"];
+/// The formats in options.
+const CHOICES: &[&str] = &["\"fp8_e", "'fp8_e", "\"float8_e", "'float8_e"];
+
+/// Names in sources written for one NVIDIA GPU, where the format is the smallest part of the port, and in sources that
+/// only store weights in FP8.
+const EXEMPT: &[&str] = &["sm90", "sm100", "hopper", "blackwell", "weight_only"];
 
 /// True if the source uses both families, stores scales of block-scaled formats (whose type is the same everywhere), or
 /// neither multiplies nor scales on a GPU: then the format only reduces the size.
@@ -287,8 +299,7 @@ fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
             has_fnuz |= lower.contains("fnuz");
             // A string such as "ue8m0" names an option, which the source may not use.
             let is_name = tree.kind(node) == Kind::Identifier;
-            if is_name && contains_any(&lower, &["nvfp4", "mxfp"]) || contains_any(&lower, NVIDIAS)
-            {
+            if is_name && contains_any(&lower, &["nvfp4", "mxfp"]) || contains_any(&lower, EXEMPT) {
                 return true;
             }
             has_block_scales |= is_name && contains_any(&lower, &["e8m0", "fp4"]);
