@@ -2,6 +2,7 @@
 
 use super::cuda_wheels::installed;
 use crate::checker::{PythonChecker, RawFix, Replacement};
+use crate::rules::helpers::calls::has_text;
 use crate::rules::helpers::edits::{import_item_range, module_expression};
 use crate::rules::helpers::table_rules::is_unguarded_import;
 use crate::semantic::Value;
@@ -84,9 +85,11 @@ fn check(cx: &PythonChecker<'_>, statement: Node) {
     if tree.kind(statement) == Kind::Call {
         return installed(cx, &RULE, statement);
     }
+    // Megatron's folder of kernels, which it builds on ROCm too.
+    let is_built = has_text(cx, "fused_kernels");
     let is_apex = |name: Node| {
         let root = tree.text(name).split('.').next().map(str::trim);
-        root.is_some_and(|root| root == "apex" || EXTENSIONS.contains(&root))
+        root.is_some_and(|root| root == "apex" || EXTENSIONS.contains(&root) && !is_built)
     };
     let from = tree.kind(statement) == Kind::ImportFromStatement;
     let import = if from {
