@@ -82,7 +82,9 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             &RULE,
             used,
             "CUDA_HOME is None in a ROCm build of PyTorch; the toolkit's path is ROCM_HOME.",
-            RawFix::display_only("Use ROCM_HOME if torch.version.hip is set"),
+            RawFix::display_only(
+                "Use ROCM_HOME if torch.version.hip is set, and run no nvcc there",
+            ),
         );
     }
 }
