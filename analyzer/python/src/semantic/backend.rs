@@ -8,6 +8,9 @@ use crate::syntax::{Field, Kind, Node};
 /// How deep a condition is followed: `a and (b or not c)`, through names and functions.
 const MAX_DEPTH: u8 = 12;
 
+/// How many names that are compared with AMD's are collected.
+const MAX_NAMES: usize = 16;
+
 /// The value of the condition at `node` on the target: a ROCm build of PyTorch, on its Python. `None` if unknown.
 pub(super) fn truth_on_target(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
     truth(semantics, node, MAX_DEPTH)
@@ -93,10 +96,12 @@ fn comparison(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
     if let Some(answer) = python_version(semantics, left, operator, right) {
         return Some(answer);
     }
-    // Triton's `target.backend == "cuda"`: it is "hip" on ROCm.
-    let is_backend = tree.text(left).ends_with(".backend") && operator == Kind::Equal;
-    if is_backend && literal_text(&semantics.tree, right) == Some("cuda") {
-        return Some(false);
+    // Triton's `target.backend == "cuda"`: it is "hip" on ROCm; and a name that the source also compares with "rocm".
+    if operator == Kind::Equal && literal_text(tree, right) == Some("cuda") {
+        let name = tree.text(left);
+        if name.ends_with(".backend") || compared_with_rocm(semantics).contains(&name) {
+            return Some(false);
+        }
     }
     // `device in ("xpu", "hip")`
     let is_amds = |item: Node| literal_text(tree, item).and_then(vendor) == Some(true);
@@ -112,6 +117,23 @@ fn comparison(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
         Kind::NotEqual | Kind::NotIn => Some(!vendor),
         _ => None,
     }
+}
+
+/// The names that the source compares with a name of AMD's stack: `SYSTEM == "rocm"`. The type of a device is "cuda" there.
+fn compared_with_rocm<'s, 'a>(semantics: &'s Semantics<'a>) -> &'s [&'a str] {
+    let tree = &semantics.tree;
+    semantics.compared_with_rocm.get_or_init(|| {
+        tree.nodes()
+            .filter(|node| tree.kind(*node) == Kind::ComparisonOperator)
+            .filter_map(|node| {
+                let mut parts = tree.parts(node);
+                let left = tree.text(parts.next()?);
+                let word = literal_text(tree, parts.last()?).and_then(vendor)?;
+                (word && !left.ends_with("type")).then_some(left)
+            })
+            .take(MAX_NAMES)
+            .collect()
+    })
 }
 
 /// `sys.version_info >= (3, 11)` against the target's Python.

@@ -2,7 +2,7 @@
 //!
 //! Conservative: if several results are possible, there is none.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use super::literal::literal_text;
 use super::names::{Binding, Bindings, Names, Scope, Value};
@@ -86,6 +86,8 @@ pub struct Semantics<'a> {
     latest: Cell<Option<(Node, Option<QualifiedName<'a>>)>>,
     /// The same for environment variables.
     pub(super) latest_variable: RefCell<Option<(Node, Option<EnvironmentVariable<'a>>)>>,
+    /// The names that are compared with AMD's.
+    pub(super) compared_with_rocm: OnceCell<Vec<&'a str>>,
 }
 
 impl<'a> Semantics<'a> {
@@ -98,6 +100,7 @@ impl<'a> Semantics<'a> {
             target,
             latest: Cell::new(None),
             latest_variable: RefCell::new(None),
+            compared_with_rocm: OnceCell::new(),
         }
     }
 
