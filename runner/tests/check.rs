@@ -256,7 +256,7 @@ fn examples_of_the_team_lesson_work() {
         ("hipward.toml", settings),
         ("tools/old_cluster/gpu.py", NVML),
         ("a.py", "from acme import softmax as s\ny = s(x, dim=-1)\n"),
-        ("Dockerfile", "FROM acme/train-cuda:1\n"),
+        ("Dockerfile", "FROM acme/train:1\n"),
     ]);
     let mut fired = fired(folder.path(), &["."]);
     fired.sort();
