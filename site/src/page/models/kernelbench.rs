@@ -82,12 +82,15 @@ fn host(rows: &Table) -> Option<String> {
     let too_large = (0..rows.len())
         .filter(|row| rows.field(*row, "reason").starts_with("memory-limit"))
         .count();
+    let others = match rows.matching("end", "reason").len() - too_large {
+        0 => String::new(),
+        others => format!(", {others} ended with another reason"),
+    };
     Some(format!(
-        "{}, {} cores: of {}, {too_large} need more memory, {} ended with another reason and {} with a verdict. Of these: {}",
+        "{}, {} cores: of {}, {too_large} need more memory{others}, and {} ended with a verdict. Of these, the {}",
         rows.distinct("device").join(", "),
         rows.distinct("cores").join(", "),
         rows.len(),
-        rows.matching("end", "reason").len() - too_large,
         verdicts.len(),
         times(&verdicts)?,
     ))
@@ -205,7 +208,7 @@ pub(super) fn summaries(all: &Table) -> Option<String> {
 fn summary(rows: &Table) -> Option<String> {
     let ended = |end| rows.matching("end", end).len();
     Some(format!(
-        "Of {}, {} ended with a verdict and {} with a reason. {}",
+        "Of {}, {} ended with a verdict and {} with a reason. The {}",
         rows.len(),
         ended("verdict"),
         ended("reason"),
@@ -213,7 +216,7 @@ fn summary(rows: &Table) -> Option<String> {
     ))
 }
 
-/// How long the jobs took.
+/// How long the jobs took, as the rest of a sentence after "the".
 fn times(rows: &Table) -> Option<String> {
     let count = rows.len();
     let mut seconds: Vec<f64> = (0..count)
@@ -224,7 +227,7 @@ fn times(rows: &Table) -> Option<String> {
     // The nearest rank.
     let late = seconds[(seconds.len() * 95).div_ceil(100) - 1];
     Some(format!(
-        "The median took {median:.0} s, 95 % took at most {late:.0} s, the longest {last:.0} s."
+        "median took {median:.0} s, 95 % took at most {late:.0} s, the longest {last:.0} s."
     ))
 }
 
@@ -249,7 +252,7 @@ mod tests {
         assert_eq!(
             host(&Table::parse(rows)).as_deref(),
             Some(
-                "A, 16 cores: of 3, 1 need more memory, 1 ended with another reason and 1 with a verdict. Of these: The median took 40 s, 95 % took at most 40 s, the longest 40 s."
+                "A, 16 cores: of 3, 1 need more memory, 1 ended with another reason, and 1 ended with a verdict. Of these, the median took 40 s, 95 % took at most 40 s, the longest 40 s."
             )
         );
     }
