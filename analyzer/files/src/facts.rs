@@ -26,6 +26,14 @@ pub struct Facts<'a> {
     pub comments: Vec<Range<usize>>,
 }
 
+impl<'a> Facts<'a> {
+    /// The settings of a variable, in order.
+    pub fn settings_of<'c>(&'c self, name: &str) -> impl Iterator<Item = &'c Setting<'a>> {
+        let settings = self.settings.iter();
+        settings.filter(move |setting| setting.key.as_str() == name)
+    }
+}
+
 /// The installer of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Installer {

@@ -119,8 +119,8 @@ fn check(cx: &FileChecker<'_>) {
     let is_version =
         |value: Text<'_>| wheels::cuda_segment(value.as_str()).is_some_and(|at| at.start == 0);
     let setting = |name: &str| {
-        let mut settings = cx.facts.settings.iter();
-        settings.find(|setting| setting.key.as_str() == name && is_version(setting.value))
+        let mut settings = cx.facts.settings_of(name);
+        settings.find(|setting| is_version(setting.value))
     };
     let commands = cx.facts.commands.iter();
     let commands = commands.filter(|command| !command.guarded && command.program() == "uv");
@@ -250,10 +250,9 @@ fn torch_of(cx: &FileChecker<'_>, index: Text<'_>) -> Option<String> {
     let specifier = torch.specifier.as_str().split('+').next()?;
     // `torch==${TORCH}`
     let name = variable(specifier.trim_start_matches('='));
-    let settings = &cx.facts.settings;
-    let value = name.and_then(|name| settings.iter().find(|setting| setting.key.as_str() == name));
-    Some(match value {
-        Some(value) => format!("=={}", value.value.as_str()),
+    let setting = name.and_then(|name| cx.facts.settings_of(name).next());
+    Some(match setting {
+        Some(setting) => format!("=={}", setting.value.as_str()),
         None => specifier.to_owned(),
     })
 }

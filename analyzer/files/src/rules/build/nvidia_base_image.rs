@@ -281,8 +281,8 @@ fn has_cuda_tag(cx: &FileChecker<'_>, name: &str) -> bool {
     let tag = name.split_once(':').map_or("", |(_, tag)| tag);
     let after = tag.split_once("cuda").map_or("", |(_, after)| after);
     let is_numbered = |name: &str| {
-        let mut settings = cx.facts.settings.iter();
-        settings.any(|setting| setting.key.as_str() == name && is_number(setting.value.as_str()))
+        let mut settings = cx.facts.settings_of(name);
+        settings.any(|setting| is_number(setting.value.as_str()))
     };
     is_number(after)
         || !tag.contains('$') && wheels::cuda_segment(tag).is_some()

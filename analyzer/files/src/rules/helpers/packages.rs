@@ -565,15 +565,12 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
-    let (start, is_start) = match pattern.strip_suffix('*') {
-        Some(start) => (start, true),
-        None => (pattern, false),
-    };
+    let start = pattern.trim_end_matches('*');
     let rest = start.split('-').try_fold(name, |rest, part| {
         rest.strip_prefix('-').unwrap_or(rest).strip_prefix(part)
     });
     // The names of AMD's and the community's builds contain `rocm`.
-    rest.is_some_and(|rest| rest.is_empty() || is_start && !name.contains("rocm"))
+    rest.is_some_and(|rest| rest.is_empty() || start != pattern && !name.contains("rocm"))
 }
 
 /// `bitsandbytes>=0.49`, or no version at all: pip installs the newest.

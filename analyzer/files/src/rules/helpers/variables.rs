@@ -96,6 +96,8 @@ struct Variable {
     advice: &'static str,
     /// Another variable which shows that the file supports ROCm.
     beside: &'static str,
+    /// A part of the values that are reported; empty for any value.
+    with: &'static str,
 }
 
 const fn unread(
@@ -113,16 +115,37 @@ const fn unread(
         message,
         advice,
         beside,
+        with: "",
     }
 }
 
 /// The rule for variables without a rule of their own.
 const OWN: &str = "cuda-variable";
 
-const CUMM: &str = "cumm, which reads this variable, generates code for NVIDIA GPUs only.";
-const CUMM_ADVICE: &str = "Sparse convolutions need another library on ROCm";
-const VULKAN: &str = "Vulkan loads NVIDIA's driver only, so it finds no AMD GPU.";
-const VULKAN_ADVICE: &str = "Do not set it: the loader finds the driver";
+const fn of_cumm(name: &'static str) -> Variable {
+    unread(
+        name,
+        OWN,
+        Severity::Warning,
+        "cumm, which reads this variable, generates code for NVIDIA GPUs only.",
+        "Sparse convolutions need another library on ROCm",
+        "",
+    )
+}
+
+const fn of_vulkan(name: &'static str) -> Variable {
+    Variable {
+        with: "nvidia",
+        ..unread(
+            name,
+            OWN,
+            Severity::Warning,
+            "Vulkan loads NVIDIA's driver only, so it finds no AMD GPU.",
+            "Do not set it: the loader finds the driver",
+            "",
+        )
+    }
+}
 
 /// `NCCL_*` and `CUDA_VISIBLE_DEVICES` are not listed: RCCL and HIP read those names.
 const VARIABLES: &[Variable] = &[
@@ -174,38 +197,10 @@ const VARIABLES: &[Variable] = &[
         "Write the network in PyTorch and compile it",
         "HIPCXX",
     ),
-    unread(
-        "CUMM_CUDA_VERSION",
-        OWN,
-        Severity::Warning,
-        CUMM,
-        CUMM_ADVICE,
-        "",
-    ),
-    unread(
-        "CUMM_CUDA_ARCH_LIST",
-        OWN,
-        Severity::Warning,
-        CUMM,
-        CUMM_ADVICE,
-        "",
-    ),
-    unread(
-        "VK_ICD_FILENAMES",
-        OWN,
-        Severity::Warning,
-        VULKAN,
-        VULKAN_ADVICE,
-        "",
-    ),
-    unread(
-        "VK_DRIVER_FILES",
-        OWN,
-        Severity::Warning,
-        VULKAN,
-        VULKAN_ADVICE,
-        "",
-    ),
+    of_cumm("CUMM_CUDA_VERSION"),
+    of_cumm("CUMM_CUDA_ARCH_LIST"),
+    of_vulkan("VK_ICD_FILENAMES"),
+    of_vulkan("VK_DRIVER_FILES"),
     unread(
         "TRITON_PTXAS_PATH",
         OWN,
@@ -242,9 +237,7 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
             continue;
         }
         // Only the first is reported: scripts set one in each of many branches.
-        let fits = |setting: &&Setting<'_>| {
-            !variable.name.starts_with("VK_") || setting.value.as_str().contains("nvidia")
-        };
+        let fits = |setting: &&Setting<'_>| setting.value.as_str().contains(variable.with);
         if let Some(setting) = given(cx, variable.name).find(fits) {
             let advice = RawFix::display_only(variable.advice);
             cx.report(
