@@ -36,7 +36,8 @@ pub(super) fn read_guarded<'a>(script: Text<'a>, guarded: bool, facts: &mut Fact
 /// The functions with a vendor's name that run on every machine: the script calls them without a condition, and they
 /// test for no vendor themselves.
 fn called(script: Text<'_>) -> Vec<&str> {
-    if !script.as_str().contains("()") && !script.as_str().contains("function ") {
+    let text = script.as_str();
+    if !(text.contains("()") || text.contains("function ")) || !names_a_vendor(text) {
         return Vec::new();
     }
     let mut reader = Reader::new(script, false);
@@ -376,9 +377,9 @@ impl<'a> Reader<'a> {
         }
         let writes = std::mem::take(&mut self.writes);
         let is_filter = writes && words.first().is_some_and(|word| word.as_str() == "grep");
-        let names_vendor = words.iter().any(|word| names_a_vendor(word.as_str()));
-        let asks = is_test(&words) && names_vendor && !is_filter;
-        if asks || is_or && names_vendor {
+        let names_vendor = || words.iter().any(|word| names_a_vendor(word.as_str()));
+        let asks = is_test(&words) && !is_filter && names_vendor();
+        if self.function.is_some() && (asks || is_or && names_vendor()) {
             self.tests.extend(self.function);
         }
         // `check_cuda && …` is a test.
