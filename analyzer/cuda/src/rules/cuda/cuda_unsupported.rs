@@ -117,20 +117,16 @@ fn check(cx: &CudaChecker<'_>) {
                 .iter()
                 .any(|part| word.contains(part))
         };
-        let (message, fix) = match word {
-            "CubDebugExit" => (None, "Define it for AMD, with `HipcubDebug`".to_owned()),
-            "__trap" => (
-                None,
-                "Call `abort()` or `__builtin_trap()` on AMD".to_owned(),
-            ),
-            _ if is_rounded(word) && is_in_library() => (
-                Some(format!("By default HIP does not declare `{word}`.")),
-                "Compile with `-DOCML_BASIC_ROUNDED_OPERATIONS` on AMD".to_owned(),
-            ),
-            _ => (None, under_guard(cx)),
+        let mut message = format!("{library} has no equivalent of `{word}`.");
+        let fix = match word {
+            "CubDebugExit" => "Define it for AMD, with `HipcubDebug`".to_owned(),
+            "__trap" => "Call `abort()` or `__builtin_trap()` on AMD".to_owned(),
+            _ if is_rounded(word) && is_in_library() => {
+                message = format!("By default HIP does not declare `{word}`.");
+                "Compile with `-DOCML_BASIC_ROUNDED_OPERATIONS` on AMD".to_owned()
+            }
+            _ => under_guard(cx),
         };
-        let message =
-            message.unwrap_or_else(|| format!("{library} has no equivalent of `{word}`."));
         cx.report(&RULE, at..at + 1, message, RawFix::display_only(fix));
     }
 }
