@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+
+from hipward_kernels.harness import vector_isa
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,7 +53,7 @@ def compiled(directory: Path, kept: Path) -> tuple[list[Path], list[Path]]:
     )
     assert ran.stdout.strip() == "128.0"
     headers = [file for file in directory.rglob("*.gch") if not file.is_symlink()]
-    sources = [file for file in directory.rglob("*.cpp") if "__avx_chk_kernel" in file.read_text()]
+    sources = [file for file in directory.rglob("*.cpp") if "_chk_kernel" in file.read_text()]
     return headers, sources
 
 
@@ -68,3 +71,27 @@ def test_a_job_uses_the_headers_of_its_host_only(tmp_path: Path) -> None:
     (kept / "host.json").write_text(json.dumps(facts))
     headers, _ = compiled(tmp_path / "elsewhere", kept)
     assert len(headers) == 1
+
+
+def test_the_extensions_of_kept_instruction_sets_are_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu_vec_isa = pytest.importorskip("torch._inductor.cpu_vec_isa")
+    config = pytest.importorskip("torch._inductor.config")
+    # As on a host that has them all.
+    for name in ("_is_avx512_bf16_supported", "_is_vnni_supported", "_is_amx_fp16_supported", "_init_amx"):
+        monkeypatch.setattr(torch.cpu, name, lambda: True)
+    kinds = [cpu_vec_isa.VecAMX, cpu_vec_isa.VecAVX512, cpu_vec_isa.VecAVX2]
+    # Of classes of their own, because the answers are cached for this process.
+    isas = [type(kind.__name__, (kind,), {"__hash__": object.__hash__})() for kind in kinds]
+    monkeypatch.setattr(cpu_vec_isa, "supported_vec_isa_list", isas)
+    monkeypatch.setattr(cpu_vec_isa, "valid_vec_isa_list", cpu_vec_isa.valid_vec_isa_list)
+    monkeypatch.setattr(config.cpp, "vec_isa_ok", None)
+
+    vector_isa.use([(str(isa), {"_is_avx512_bf16_supported": False}) for isa in isas])
+
+    def refuse(*_: object) -> bool:
+        pytest.fail("a test library is compiled")
+
+    monkeypatch.setattr(cpu_vec_isa.VecISA, "check_build", refuse)
+    assert cpu_vec_isa.valid_vec_isa_list() == isas
+    assert all(map(bool, isas))
+    assert not any(getattr(isa, "_is_avx512_bf16_supported", False) for isa in isas)

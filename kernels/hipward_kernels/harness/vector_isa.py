@@ -52,10 +52,15 @@ def use(kept: list[tuple[str, dict[str, Any]]]) -> None:
 
     by_name = {str(isa): isa for isa in cpu_vec_isa.supported_vec_isa_list}
     usable = [by_name[name] for name, _ in kept]
-    for isa, (_, facts) in zip(usable, kept, strict=True):
-        vars(isa).update(facts)
-    cpu_vec_isa.valid_vec_isa_list = lambda: usable  # type: ignore[assignment]
     config.cpp.vec_isa_ok = bool(usable)
+    for isa, (_, facts) in zip(usable, kept, strict=True):
+        # Some sets test their extensions when they are first asked whether they work here. The answer is cached.
+        vars(isa)["check_build"] = lambda _: True
+        works = bool(isa)
+        del vars(isa)["check_build"]
+        if works:
+            vars(isa).update(facts)
+    cpu_vec_isa.valid_vec_isa_list = lambda: usable  # type: ignore[assignment]
 
 
 def host() -> list[str]:
