@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter
@@ -22,6 +22,7 @@ import torch
 from hipward_kernels.harness import contract, cpp_headers, precision, snippet_checks, step_cost, vector_isa
 from hipward_kernels.harness.clean_process import MODEL_NEW as MODEL_NEW_CLASS
 from hipward_kernels.harness.clean_process import CleanProcess, NotTimedError, differs
+from hipward_kernels.harness.cpp_compilers import several as several_compilers
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
@@ -506,7 +507,8 @@ class _Run:
         self.lines.step("compile", variant)
         started = perf_counter()
         try:
-            built = self._with_memory(trials, lambda: self._built(variant, origin))
+            with several_compilers() if self.device.type == "cpu" else nullcontext():
+                built = self._with_memory(trials, lambda: self._built(variant, origin))
         except BaseException as error:
             self._not_built(variant, error, trials.reference)
             return ()
