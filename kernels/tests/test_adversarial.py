@@ -524,6 +524,32 @@ def test_forged_samples_and_results_of_timed_calls_are_rejected(tmp_path: Path, 
     assert job.lines[-1] == {"type": "finished"}
 
 
+KEEPS_INPUTS = """
+kept, calls = {}, itertools.count()
+class Model(Model):
+    def forward(self, x):
+        # What eager computes with, also when a result is compared.
+        kept[x.data_ptr()] = x
+        return super().forward(x)
+class ModelNew(Model):
+    def forward(self, x):
+        if next(calls) < CALLS:
+            return super().forward(x)
+        for each in kept.values():
+            each.fill_(1.0)
+        return 1.0 + self.weight.expand(4, 16)
+"""
+
+
+def test_the_contents_that_a_result_is_compared_for_are_not_in_the_reach_of_the_snippet(tmp_path: Path) -> None:
+    # Times that differ, so that the timing does not end before the call that begins to cheat.
+    slow = "(time.sleep(0.002 + time.time() % 0.004), x + self.weight)[1]"
+    new = f"import itertools, time\n{KEEPS_INPUTS.replace('CALLS', '260')}"
+    job = run(snippet(slow, new=new), "model-new", directory=tmp_path, cap=2.0)
+    (reason,) = [line["reason"] for line in job.of("precision", "model-new") if not line["passed"]]
+    assert "in a timed call" in reason
+
+
 def test_changing_an_object_of_the_timing_fails_the_job(tmp_path: Path) -> None:
     does = """
     lines = next(each for each in reachable() if type(each).__name__ == "Lines")

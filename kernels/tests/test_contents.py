@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from hipward_kernels.harness import contract, inputs
+from hipward_kernels.harness import contents, contract, inputs
 from hipward_kernels.harness.contents import recognized
 from hipward_kernels.harness.inputs import Ring, Source
 
@@ -167,3 +167,17 @@ def test_structured_slow_inputs_change_rarely(tmp_path: Path) -> None:
     assert torch.equal(x, x.triu())
     # Two to look at, of which one is used, and one for each other buffer.
     assert len(calls) == 2 + inputs.MOST_SLOTS - 1
+
+
+@pytest.mark.parametrize("make", [torch.rand, torch.randn])
+def test_threads_fill_a_large_tensor_with_independent_numbers(
+    make: Callable[..., Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    one, other = with_seeds(lambda: [make(1024, 1 + contents.PARALLEL // 1024)], 0)
+    found = recognized(one, other, CPU)
+    assert found
+    (x,), (y,) = found.made(), found.made()
+    # What is written is itself recognized, so no part is a copy of another, and none was left out.
+    assert recognized([x], [y], CPU)
+    assert not (x == one[0]).all(1).any()

@@ -169,7 +169,7 @@ def check_allclose(got: Tensor, expected: Tensor, rtol: float = 1e-2, atol: floa
     wrong = ~torch.isclose(got.double(), expected.double(), rtol=rtol, atol=atol)
     found = float(wrong.double().mean()) if wrong.numel() else 0.0
     if found > share:
-        apart = distance(got, expected, rtol)
+        apart = distance(got, expected)
         raise AssertionError(
             f"{found:.2%} of {got.numel()} elements are further apart than {atol:g} + {rtol:g} × |expected|; "
             f"{share:.2%} may be. Largest difference {apart.max_abs:.3g}, root mean square {apart.rms:.3g}, "

@@ -32,7 +32,7 @@ QUICK_S = 0.02
 """Time of `get_inputs` up to which nothing else is needed for new contents."""
 
 RENEWED_S = 0.001
-RENEWED_SHARE = 1.0
+RENEWED_SHARE = 2.0
 """Contents change before each call if that takes less than the first, or than this multiple of a call."""
 
 

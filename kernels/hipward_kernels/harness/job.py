@@ -60,7 +60,7 @@ from hipward_kernels.harness.variants import (
     forget_compilations,
     parse_variants,
 )
-from hipward_kernels.numerics.nested import cloned, tensors
+from hipward_kernels.numerics.nested import cloned, copied, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,10 +82,10 @@ WARM_SECONDS_AT_MOST = 3.0
 SAMPLING_OVERHEAD = 2.0
 """Duration of sampling relative to the samples: it includes other calls of a turn, and the creation of inputs."""
 
-SAMPLING_S = {"cuda": 30.0, "cpu": 9.0}
+SAMPLING_S = {"cuda": 30.0, "cpu": 6.0}
 """Time for the samples of all variants, if less than their time caps; each variant has `LEAST_CAP_S`, at least. Times
 of a processor vary by some percent, and more samples hardly narrow their intervals."""
-LEAST_CAP_S = 3.0
+LEAST_CAP_S = 2.0
 
 READY_S = 70.0
 LEAST_SAMPLING_S = 12.0
@@ -695,9 +695,11 @@ def sampling_s(deadline: Deadline, device: torch.device) -> float:
 def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:
     """Calls a variant until one-time work is done; returns the seconds of all calls and of the last one."""
     started = perf_counter()
+    arguments = cloned(list(inputs))
     for calls in itertools.count(1):
+        arguments = copied(list(inputs), arguments)
         before = perf_counter()
-        results_of(call, cloned(list(inputs)), 0)
+        results_of(call, arguments, 0)
         if device.type != "cpu":
             torch.cuda.synchronize(device)
         now = perf_counter()

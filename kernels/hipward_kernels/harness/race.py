@@ -25,7 +25,7 @@ from hipward_kernels.harness.sampling import Dropped, interleave
 from hipward_kernels.harness.snippet_checks import CACHED_SPEEDUP
 from hipward_kernels.harness.tamper import tampered
 from hipward_kernels.harness.trials import results_of
-from hipward_kernels.numerics.nested import cloned, flatten, same_bits
+from hipward_kernels.numerics.nested import cloned, copied, flatten, same_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ OUTSIDE_MS = 0.05
 """Time outside of the samples counts if a variant has more of it than eager has, by this share of its own samples and
 by this many milliseconds for each call."""
 
-FRESH_SECONDS = 5.0
+FRESH_SECONDS = 3.0
 """Most time for timed calls with new inputs after each turn, because `get_inputs` may be slow."""
 
 FIRST_PAUSE_S = 0.05
@@ -147,6 +147,8 @@ class Race:
         self._mhz: dict[VariantId, list[int]] = {}
         self._outside_ms: dict[VariantId, list[float]] = {}
         self._pause_s = FIRST_PAUSE_S
+        self._given: list[Any] = []
+        """Copies of the arguments of the latest call that may be compared. Used again, and known to no variant."""
 
     def start(self, rule: StopRule, lines: Lines) -> dict[VariantId, Timed]:
         """Times all variants until each has a reason to stop; returns the times."""
@@ -250,6 +252,7 @@ class Race:
             seeds,
             self._containers,
             self._ring.renew if self._ring.renews(self._variants[variant].call_s) else None,
+            self._given,
             one_in,
             looks_at_last=one_in > 0 and variant not in self._rechecked,
         )
@@ -262,15 +265,18 @@ class Race:
         if len(turn.kinds) > 1:
             raise WrongResultError("returned results of different types")
         if turn.seen:
-            self._recheck(variant, *turn.seen, turn.given, turn.seed)
+            self._recheck(variant, turn.seen)
         return times[: turn.counted]
 
-    def _recheck(self, variant: VariantId, result: Any, copy: dict[str, Any], given: list[Any], seed: int) -> None:
+    def _recheck(self, variant: VariantId, seen: _Seen) -> None:
         """Compares the copy of a result of a timed call with eager's, and with what the result is now."""
         self._rechecked.add(variant)
-        expected = results_of(self._variants["eager"].call, given, seed)
-        compare_with_eager(copy, expected, self._eager_errors, self._limit)
-        if self._variants[variant].results_last and not same_bits(result, copy):
+        lasts = not self._variants[variant].results_last or same_bits(seen.result, seen.copy)
+        # The model does not get the harness's own copies: it could keep them, and change them in a later call.
+        arguments = copied(self._given, seen.arguments)
+        expected = results_of(self._variants["eager"].call, arguments, seen.seed)
+        compare_with_eager(seen.copy, expected, self._eager_errors, self._limit)
+        if not lasts:
             raise WrongResultError("returned memory that a later call overwrote")
 
     def _look_at_fresh(self, variant: VariantId, usual_ms: float) -> None:
@@ -297,6 +303,18 @@ class Race:
         return Dropped(sum(times) * 1e-3)
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """A call that is compared."""
+
+    arguments: list[Any]
+    result: dict[str, Any]
+    copy: dict[str, Any]
+    """A copy of the result from the end of the call."""
+    seed: int
+    """The seed of the random number generators before it; 0 if they are not seeded."""
+
+
 class _Turn:
     """What happens before and after each call of a turn.
 
@@ -310,23 +328,21 @@ class _Turn:
         seeds: Sequence[int],
         containers: frozenset[type],
         renew: Callable[[list[Any]], None] | None,
+        given: list[Any],
         one_in: int,
         *,
         looks_at_last: bool,
     ) -> None:
-        """One of `one_in` calls is compared, at most one of the turn; none if that is 0."""
+        """One of `one_in` calls is compared, at most one of the turn; none if that is 0. `given` receives copies."""
         self._arguments = arguments
         self._seeds = seeds
         self._containers = containers
         self._renew = renew
+        self._given = given
         self._one_in = one_in
         self._looks_at_last = looks_at_last
-        self.given: list[Any] = []
-        """Copies of the arguments of the compared call."""
-        self.seed = 0
-        """The random seed of the compared call."""
-        self.seen: tuple[dict[str, Any], dict[str, Any]] | None = None
-        """The compared result, and a copy of it from the end of its call."""
+        self.seen: _Seen | None = None
+        """The compared call."""
         self.kinds: set[tuple[type, ...]] = set()
         """Types of all results."""
         self.counted = len(arguments)
@@ -337,9 +353,7 @@ class _Turn:
         if self._renew:
             self._renew(self._arguments[index])
         if self.seen is None:
-            # Freed first, because the inputs may be large.
-            self.given.clear()
-            self.given.extend(cloned(self._arguments[index]))
+            self._given[:] = copied(self._arguments[index], self._given)
         if self._seeds:
             seed_everything(self._seeds[index])
 
@@ -354,9 +368,8 @@ class _Turn:
         if is_last or secrets.randbelow(self._one_in) == 0:
             # Copied at once on the same stream, so that a later call or another stream cannot complete the result.
             held = flatten(result)
-            self.seen = (held, cloned(held))
+            self.seen = _Seen(self._arguments[index], held, cloned(held), self._seeds[index] if self._seeds else 0)
             self.counted = index + 1
-            self.seed = self._seeds[index] if self._seeds else 0
 
 
 def _kinds(result: Any) -> tuple[type, ...]:

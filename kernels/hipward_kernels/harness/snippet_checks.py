@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.timing import WatchfulClock
 
 PAIRS = 7
-SECONDS = 3.0
+SECONDS = 1.5
 """Most time for pairs of calls. Calls that are so long that there is only one pair are hardly affected by noise."""
 
 CACHED_SPEEDUP = 3.0

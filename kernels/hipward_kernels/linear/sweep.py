@@ -20,7 +20,7 @@ from hipward_kernels.bench.perftest import perftest
 from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
 from hipward_kernels.linear import ROUTES, refusals
 from hipward_kernels.linear.route_table import TABLE, Split, fit, read, write
-from hipward_kernels.numerics.distance import distance, root_mean_square
+from hipward_kernels.numerics.distance import distance
 from hipward_kernels.quantization import FP8Linear
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def main() -> None:
                 got, took = perftest(quantized, x, bytes_moved=moved, flops=flops, samples=SAMPLES)
                 exact = F.linear(x.double(), weight.double())
                 row["fp8_us"] = took.milliseconds * 1e3
-                row["fp8_error"] = distance(got, exact, 0.0).rms / root_mean_square(exact)
+                apart = distance(got, exact)
+                row["fp8_error"] = apart.rms / apart.expected_rms
             text = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in row.items()}
             measured.append({**text, "source": source})
             print(measured[-1], flush=True)

@@ -84,7 +84,7 @@ def verify_precision(optimized: Callable[..., Any], snippet: Snippet) -> Verifie
             if not is_finite(got):
                 has_nan, cosine, largest = True, math.nan, math.inf
                 continue
-            apart = distance(got, eager, 0.0)
+            apart = distance(got, eager)
             cosine, largest = min(cosine, apart.cosine), max(largest, apart.max_abs)
     if has_nan:
         reason = "an output contains NaN or infinity"

@@ -33,9 +33,11 @@ class Distance:
     rms: float
     mismatch: float
     """Share of the elements whose error exceeds the limit."""
+    expected_rms: float
+    """Root mean square of the other tensor."""
 
 
-def distance(got: Tensor, expected: Tensor, limit: float) -> Distance:
+def distance(got: Tensor, expected: Tensor, limit: float = math.inf) -> Distance:
     """Compares in float64, in chunks. `mismatch` counts errors above `limit`."""
     # The sums stay on the device and are read once at the end, so that a GPU does not wait for the host.
     sums = torch.zeros(4, dtype=torch.float64, device=got.device)
@@ -45,7 +47,8 @@ def distance(got: Tensor, expected: Tensor, limit: float) -> Distance:
         difference = (a - b).abs_()
         sums += torch.stack([a @ b, a @ a, b @ b, difference @ difference])
         furthest = torch.maximum(furthest, difference.max())
-        mismatches += (difference > limit).sum()
+        if limit < math.inf:
+            mismatches += (difference > limit).sum()
     dot, got_square, expected_square, error_square = sums.tolist()
     count = max(got.numel(), 1)
     norms = math.sqrt(got_square) * math.sqrt(expected_square)
@@ -54,6 +57,7 @@ def distance(got: Tensor, expected: Tensor, limit: float) -> Distance:
         max_abs=float(furthest),
         rms=math.sqrt(error_square / count),
         mismatch=int(mismatches) / count,
+        expected_rms=math.sqrt(expected_square / count),
     )
 
 

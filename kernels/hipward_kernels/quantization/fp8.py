@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from hipward_kernels.dispatch.registry import Op
 from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
 from hipward_kernels.linear.arguments import check
-from hipward_kernels.numerics.distance import distance, root_mean_square
+from hipward_kernels.numerics.distance import distance
 from hipward_kernels.ops.checks import floating
 
 if TYPE_CHECKING:
@@ -111,5 +111,5 @@ class FP8Linear(nn.Module):
         """Error against `layer` for `x`: the distance, and the root mean square error relative to the result's."""
         exact = F.linear(x.double(), layer.weight.double(), None if layer.bias is None else layer.bias.double())
         with torch.no_grad():
-            apart = distance(self(x), exact, 0.0)
-        return apart, apart.rms / max(root_mean_square(exact), 1e-30)
+            apart = distance(self(x), exact)
+        return apart, apart.rms / max(apart.expected_rms, 1e-30)
