@@ -25,7 +25,7 @@ from hipward_kernels.harness.sampling import Dropped, interleave
 from hipward_kernels.harness.snippet_checks import CACHED_SPEEDUP
 from hipward_kernels.harness.tamper import tampered
 from hipward_kernels.harness.trials import results_of
-from hipward_kernels.numerics.nested import cloned, copied, flatten, same_bits
+from hipward_kernels.numerics.nested import cloned, copied, flatten, same_bits, size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +45,9 @@ OUTSIDE_MS = 0.05
 """Time outside of the samples counts if a variant has more of it than eager has, by this share of its own samples and
 by this many milliseconds for each call."""
 
+KEPT_BYTES = 64 * 1024 * 1024
+"""Size of a compared result up to which it is looked at once more after the next turn."""
+
 FRESH_SECONDS = 3.0
 """Most time for timed calls with new inputs after each turn, because `get_inputs` may be slow."""
 
@@ -52,6 +55,8 @@ FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
 """Pauses after dropped turns, each twice as long as the previous one."""
 
+
+_OVERWRITTEN = "returned memory that a later call overwrote"
 
 CALLS_OF_A_TURN = 4
 """Fewest calls of a turn: a timed one, one for comparison, one with new inputs, and the time to create those."""
@@ -147,6 +152,9 @@ class Race:
         self._mhz: dict[VariantId, list[int]] = {}
         self._outside_ms: dict[VariantId, list[float]] = {}
         self._pause_s = FIRST_PAUSE_S
+        self._seen: dict[VariantId, _Seen] = {}
+        """The latest compared call of each variant, for the next turn: it may use a number of buffers one after the
+        other."""
         self._given: list[Any] = []
         """Copies of the arguments of the latest call that may be compared. Used again, and known to no variant."""
 
@@ -264,20 +272,30 @@ class Race:
             times, _ = self._clock.samples(call, arguments, turn.after, turn.before)
         if len(turn.kinds) > 1:
             raise WrongResultError("returned results of different types")
+        if not self._is_kept(variant):
+            raise WrongResultError(_OVERWRITTEN)
         if turn.seen:
             self._recheck(variant, turn.seen)
         return times[: turn.counted]
 
+    def _is_kept(self, variant: VariantId) -> bool:
+        """Whether the variant's latest compared result is unchanged, if it must be."""
+        seen = self._seen.get(variant)
+        return seen is None or not self._variants[variant].results_last or same_bits(seen.result, seen.copy)
+
     def _recheck(self, variant: VariantId, seen: _Seen) -> None:
         """Compares the copy of a result of a timed call with eager's, and with what the result is now."""
         self._rechecked.add(variant)
-        lasts = not self._variants[variant].results_last or same_bits(seen.result, seen.copy)
+        self._seen[variant] = seen
+        is_kept = self._is_kept(variant)
         # The model does not get the harness's own copies: it could keep them, and change them in a later call.
         arguments = copied(self._given, seen.arguments)
         expected = results_of(self._variants["eager"].call, arguments, seen.seed)
         compare_with_eager(seen.copy, expected, self._eager_errors, self._limit)
-        if not lasts:
-            raise WrongResultError("returned memory that a later call overwrote")
+        if not is_kept:
+            raise WrongResultError(_OVERWRITTEN)
+        if size_in_bytes(seen.result) > KEPT_BYTES:
+            del self._seen[variant]
 
     def _look_at_fresh(self, variant: VariantId, usual_ms: float) -> None:
         """Repeats the checks of a variant if new inputs take long: it may have begun to cache results."""
