@@ -10,7 +10,7 @@ declare_rule! {
     ///
     /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries, and NVRTC's option for an
     /// NVIDIA architecture. Also `cuda_pipeline.h` and similar headers, and intrinsics that round down, up or to zero, such as
-    /// `__fadd_rd`, which HIP declares only with a macro. CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit.
+    /// `__fadd_rd`, which HIP declares only with a macro, and most conversions of `bfloat16` with a rounding in their names. CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit.
     ///
     /// ## Why on ROCm
     ///
@@ -101,7 +101,11 @@ fn check(cx: &CudaChecker<'_>) {
         .words()
         .filter(|(word, _)| match is_in_miopen(word) {
             Some(known) => !known,
-            None => name(word) == Some(Name::Unsupported) || rounds(word),
+            None => {
+                name(word) == Some(Name::Unsupported)
+                    || rounds(word)
+                    || is_bfloat16_conversion(word)
+            }
         })
         .filter(|(word, _)| !is_the_projects(cx.source, word))
         .flat_map(|(word, _)| cx.uses(word).map(move |at| (at, word)))
@@ -121,6 +125,14 @@ fn check(cx: &CudaChecker<'_>) {
         let fix = match word {
             "CubDebugExit" => "Define it for AMD, with `HipcubDebug`".to_owned(),
             "__trap" => "Call `abort()` or `__builtin_trap()` on AMD".to_owned(),
+            "__float2bfloat16_rn" => "Use `__float2bfloat16`, which rounds in the same way".to_owned(),
+            "__float2bfloat162_rn" => {
+                "Use `__bfloat162bfloat162(__float2bfloat16(x))`".to_owned()
+            }
+            "__floats2bfloat162_rn" => {
+                "Use `__halves2bfloat162(__float2bfloat16(x), __float2bfloat16(y))`".to_owned()
+            }
+            _ if is_bfloat16_conversion(word) => "Convert through `float` on AMD".to_owned(),
             _ if is_rounded(word) && is_in_library() => {
                 message = format!("By default HIP does not declare `{word}`.");
                 "Compile with `-DOCML_BASIC_ROUNDED_OPERATIONS` on AMD".to_owned()
@@ -139,6 +151,17 @@ fn under_guard(cx: &CudaChecker<'_>) -> String {
 }
 
 /// `__fadd_rd`, `__dsqrt_ru`, `__fmaf_rz`: not those that round to nearest.
+/// Of these conversions, the header `amd_hip_bf16.h` has two.
+fn is_bfloat16_conversion(word: &str) -> bool {
+    let rounds = ["_rn", "_rz", "_ru", "_rd"]
+        .iter()
+        .any(|end| word.ends_with(end));
+    rounds
+        && (word.contains("2bfloat16") || word.starts_with("__bfloat162"))
+        && word.starts_with("__")
+        && !matches!(word, "__int2bfloat16_rn" | "__float22bfloat162_rn")
+}
+
 fn is_rounded(word: &str) -> bool {
     let start = word
         .strip_suffix(['d', 'u', 'z'])
