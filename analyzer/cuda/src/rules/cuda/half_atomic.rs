@@ -7,12 +7,12 @@ use hipward_analyzer_core::{Arch, HandledBy, Severity, Version};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `atomicAdd` on `half`, `half2`, `__nv_bfloat16` and `__nv_bfloat162`, and a project's own definition of it in a
-    /// source that does not name `HIP_VERSION`.
+    /// Finds `atomicAdd` on `half`, `half2`, `__nv_bfloat16` and `__nv_bfloat162`, with a cast to `float2*` or `float4*`, and
+    /// a project's own definition of it in a source that does not name `HIP_VERSION`.
     ///
     /// ## Why on ROCm
     ///
-    /// HIP has these functions since ROCm 7.13. Before, a call does not compile; since then, a project's definition for
+    /// HIP has those for 16 bits since ROCm 7.13, and none for `float2`. Before, a call does not compile; since then, a project's definition for
     /// `__CUDA_ARCH__ < 700` is a second one, because the macro is 0 on AMD GPUs, and so is one for `defined(USE_ROCM)`.
     /// HIP's functions are loops, and `unsafeAtomicAdd` is one instruction on gfx942, gfx950 and gfx12, for memory of
     /// `hipMalloc`.
@@ -122,7 +122,11 @@ fn check(cx: &CudaChecker<'_>) {
             }
             return;
         }
-        if let Some(kind) = addressed(source, address).or_else(|| converted(source, value)) {
+        if let Some(kind @ ("float2" | "float4")) = cast(source, address) {
+            let message = format!("HIP has no atomicAdd for `{kind}`.");
+            let fix = RawFix::display_only("Add each component on AMD");
+            cx.report(&RULE, at..at + 1, message, fix);
+        } else if let Some(kind) = addressed(source, address).or_else(|| converted(source, value)) {
             calls.push((at, kind));
         }
     }
@@ -156,20 +160,22 @@ fn pointer_type<'a>(source: &Source<'a>, parameter: &Tokens) -> Option<&'a str> 
     words.any(|word| word == "*").then_some(kind)
 }
 
+/// The type in `reinterpret_cast<half2*>(x)` and `(half2*)x`.
+fn cast<'a>(source: &Source<'a>, address: &Tokens) -> Option<&'a str> {
+    let kind = match source.token_text(address.start) {
+        "reinterpret_cast" => address.start + 2,
+        "(" => address.start + 1,
+        _ => return None,
+    };
+    (source.token_text(kind + 1) == "*").then(|| source.token_text(kind))
+}
+
 /// The type that an address points to: a cast, or a name that is declared as a pointer to one of the types, and
 /// nowhere as another pointer.
 fn addressed<'a>(source: &Source<'a>, address: &Tokens) -> Option<&'a str> {
     let first = source.token_text(address.start);
-    // `reinterpret_cast<half2*>(x)` and `(half2*)x`.
     if matches!(first, "reinterpret_cast" | "(") {
-        let kind = source.token_text(address.start + 2);
-        let star = source.token_text(address.start + 3);
-        let (kind, star) = if first == "(" {
-            (source.token_text(address.start + 1), kind)
-        } else {
-            (kind, star)
-        };
-        return (star == "*" && TYPES.contains(&kind)).then_some(kind);
+        return cast(source, address).filter(|kind| TYPES.contains(kind));
     }
     let name_at = if first == "&" {
         address.start + 1
