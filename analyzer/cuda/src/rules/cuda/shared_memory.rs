@@ -147,7 +147,7 @@ fn size_of(word: &str) -> Option<u64> {
 /// How many definitions are followed; ends recursive definitions.
 const DEPTH: u32 = 3;
 /// A size with more tokens, or a name with more uses, is skipped: this limits the analysis time for any text.
-const MOST_TOKENS: usize = 12;
+const MOST_TOKENS: usize = 20;
 const MOST_PLACES: usize = 1000;
 
 /// The value of an expression of numbers and names of numbers; `None` if a part is unknown.
