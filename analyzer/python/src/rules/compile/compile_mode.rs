@@ -49,7 +49,7 @@ declare_rule! {
     "HW501" "compile-mode" {
         title: "Measure this compile mode first",
         family: Compile,
-        severity: Warning,
+        severity: Advice,
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("optimize/compile-options"),
