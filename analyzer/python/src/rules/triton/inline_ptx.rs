@@ -73,9 +73,9 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ("cos", "Use tl.cos"),
     (
         "cvt",
-        "Convert with .to(dtype); rounding and saturation may need a clamp",
+        "Convert with .to(dtype) if it rounds and saturates as this does",
     ),
-    ("fma", "Use tl.fma, which becomes v_fma_f32"),
+    ("fma", "Use tl.fma if the rounding is .rn"),
     ("prmt", "Shift and mask; AMD's instruction is v_perm_b32"),
     (
         "lop3",
