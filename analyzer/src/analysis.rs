@@ -85,19 +85,26 @@ impl Session {
             Some(note) => ParsedFile::unreadable(note),
             None => read(source, language, &lines, options, &mut self.last),
         };
-        if options.has_amd_sibling {
+        if options.has_amd_sibling || is_for_colab(source, language) {
             for diagnostic in &mut parsed.diagnostics {
                 diagnostic.severity = Severity::Info;
             }
             parsed.notes.push(Note {
                 code: "counterpart".to_owned(),
-                message: "This file is for other hosts: by its name or folder, or because a parallel file for AMD exists."
+                message: "This file is for other hosts: by its name, its folder or Colab's drive, or because a parallel file for AMD exists."
                     .to_owned(),
                 line: None,
             });
         }
         report(source, language, &options.target, &lines, parsed, &rank)
     }
+}
+
+/// Whether a notebook mounts the drive of Google Colab, whose GPUs are NVIDIA's.
+fn is_for_colab(source: &str, language: Language) -> bool {
+    language == Language::Notebook
+        && source.contains("google.colab")
+        && source.contains("drive.mount(")
 }
 
 /// The order of findings at the same position: by the table of rules, then the team's.
