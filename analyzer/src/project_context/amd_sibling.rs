@@ -86,8 +86,9 @@ fn has_shorter_name(
         .is_some_and(|(before, _)| files.exists(&join(folder, &format!("{before}{amds}.txt"))))
 }
 
-/// Devices of other vendors, and hosts without a GPU.
-const OTHERS: &str = "intel xpu gaudi hpu npu ascend tpu neuron cpu";
+/// Devices of other vendors, hosts without a GPU, and other operating systems.
+const OTHERS: &str =
+    "intel xpu gaudi hpu npu ascend tpu neuron cpu win windows macos mac mps osx darwin";
 
 /// `requirements_intel.txt`, `docker/cpu/Dockerfile`: a part of the path within the repository is a word for another
 /// device, and its name mentions no GPU.

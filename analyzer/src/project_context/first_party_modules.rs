@@ -23,7 +23,7 @@ pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>)
         for name in files.names(&place) {
             if let Some(module) = name.strip_suffix(".py") {
                 found.push(module.to_owned());
-            } else if files.exists(&join(&join(&place, &name), "__init__.py")) {
+            } else if is_package(files, &join(&place, &name)) {
                 found.push(name);
             }
         }
@@ -31,6 +31,14 @@ pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>)
     if let Some(setup) = files.text(&join(folder, "setup.py")) {
         found.extend(extensions(&setup).map(str::to_owned));
     }
+}
+
+/// Whether a folder is a package, or a namespace of packages; not another project.
+fn is_package(files: &dyn FileSource, folder: &str) -> bool {
+    let has = |folder: &str, name: &str| files.exists(&join(folder, name));
+    let packages = |name: &String| has(&join(folder, name), "__init__.py");
+    has(folder, "__init__.py")
+        || !MARKS.iter().any(|mark| has(folder, mark)) && files.names(folder).iter().any(packages)
 }
 
 /// `name="amp_C"` of a `setup.py`.

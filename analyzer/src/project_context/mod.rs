@@ -110,7 +110,26 @@ impl<F: FileSource> ProjectContext<F> {
             }
             folder = above(&self.files, here);
         }
-        general
+        general.or_else(|| self.is_loaded_beside(path).then_some(true))
+    }
+
+    /// Whether a module in a folder beside the source's loads it as an extension: `src/model.py` for `cuda/x.cu`, with the
+    /// path from the folder of both.
+    fn is_loaded_beside(&self, path: &str) -> bool {
+        let both = parent(path).and_then(|folder| above(&self.files, folder));
+        let Some(both) = both.filter(|_| is_source(path)) else {
+            return false;
+        };
+        let from_there = path[both.len()..].trim_start_matches('/');
+        self.files
+            .names(both)
+            .iter()
+            .filter(|name| !name.contains('.'))
+            .any(|name| {
+                self.builds(&join(both, name))
+                    .iter()
+                    .any(|build| build.how == How::Hipified && build.names(from_there))
+            })
     }
 
     /// Whether the CMake project that contains a folder runs hipify.
@@ -398,6 +417,20 @@ mod tests {
     }
 
     #[test]
+    fn module_in_a_folder_beside_the_source_loads_it() {
+        let load = "from torch.utils.cpp_extension import load\n\nload('ops', ['cuda/x.cu'])";
+        let files = [
+            ("train/src/model.py", load),
+            ("train/cuda/x.cu", ""),
+            ("train/cuda/y.cu", ""),
+            ("train/cuda/deep/cuda/x.cu", ""),
+        ];
+        assert_eq!(who(&files, "train/cuda/x.cu"), "hipify");
+        assert_eq!(who(&files, "train/cuda/y.cu"), "?");
+        assert_eq!(who(&files, "train/cuda/deep/cuda/x.cu"), "?");
+    }
+
+    #[test]
     fn function_that_gets_the_sources_hipifies_headers() {
         let files = [
             ("x/.git", ""),
@@ -526,6 +559,7 @@ mod tests {
             ("a/tools/rocm/build.sh", ""),
             ("a/tools/Dockerfile", ""),
             ("a/requirements_intel.txt", ""),
+            ("a/requirements_win.txt", ""),
             ("a/requirements-intel-cuda.txt", ""),
             ("a/requirements/cpu_gpu.txt", ""),
             ("a/npu/server/requirements.txt", ""),
@@ -573,6 +607,7 @@ mod tests {
         for path in [
             "a/images/Dockerfile.server",
             "a/requirements_intel.txt",
+            "a/requirements_win.txt",
             "a/npu/server/requirements.txt",
             "a/Dockerfile.TPU",
             "a/pyproject_cpu.toml",
@@ -670,6 +705,9 @@ mod tests {
             ("a/.git/HEAD", ""),
             ("a/flash_attn/__init__.py", ""),
             ("a/src/inner/__init__.py", ""),
+            ("a/spaces/one/__init__.py", ""),
+            ("a/other/setup.py", ""),
+            ("a/other/other/__init__.py", ""),
             ("a/docs/index.md", ""),
             (
                 "a/setup.py",
@@ -685,7 +723,14 @@ mod tests {
             modules.dedup();
             modules
         };
-        let root = ["flash_attn", "flash_attn_2_cuda", "inner", "setup"];
+        let root = [
+            "flash_attn",
+            "flash_attn_2_cuda",
+            "inner",
+            "setup",
+            "spaces",
+            "src",
+        ];
         assert_eq!(of("a/tests"), root);
         let hopper = [
             "flash_attn",
@@ -694,6 +739,8 @@ mod tests {
             "flash_attn_interface",
             "inner",
             "setup",
+            "spaces",
+            "src",
         ];
         assert_eq!(of("a/hopper"), hopper);
         assert_eq!(of(""), [""; 0]);
