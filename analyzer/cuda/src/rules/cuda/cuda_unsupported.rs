@@ -125,10 +125,10 @@ fn check(cx: &CudaChecker<'_>) {
         let fix = match word {
             "CubDebugExit" => "Define it for AMD, with `HipcubDebug`".to_owned(),
             "__trap" => "Call `abort()` or `__builtin_trap()` on AMD".to_owned(),
-            "__float2bfloat16_rn" => "Use `__float2bfloat16`, which rounds in the same way".to_owned(),
-            "__float2bfloat162_rn" => {
-                "Use `__bfloat162bfloat162(__float2bfloat16(x))`".to_owned()
+            "__float2bfloat16_rn" => {
+                "Use `__float2bfloat16`, which rounds in the same way".to_owned()
             }
+            "__float2bfloat162_rn" => "Use `__bfloat162bfloat162(__float2bfloat16(x))`".to_owned(),
             "__floats2bfloat162_rn" => {
                 "Use `__halves2bfloat162(__float2bfloat16(x), __float2bfloat16(y))`".to_owned()
             }

@@ -70,10 +70,10 @@ fn check(cx: &PythonChecker<'_>, argument: Node) {
     }
     let message = match string(&cx.semantics, value) {
         Some("reduce-overhead") => {
-            "mode=\"reduce-overhead\" captures HIP graphs: faster for some on ROCm, wrong for others. Measure it."
+            "mode=\"reduce-overhead\" captures HIP graphs, with reports of wrong results and of large gains: measure it."
         }
         Some("max-autotune") => {
-            "mode=\"max-autotune\" compiles for long, and is slower for some on ROCm. Measure it."
+            "mode=\"max-autotune\" compiles for long, and is slower for some on ROCm: measure it."
         }
         _ => return,
     };

@@ -68,18 +68,15 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ("lg2", "Use tl.log2, which becomes v_log_f32"),
     ("rcp", "Write 1 / x; AMD's instruction is v_rcp_f32"),
     ("rsqrt", "Use tl.rsqrt, which becomes v_rsq_f32"),
-    ("sqrt", "Use tl.sqrt"),
-    ("sin", "Use tl.sin"),
-    ("cos", "Use tl.cos"),
     (
         "cvt",
-        "Convert with .to(dtype) if it rounds and saturates as this does",
+        "Convert with .to(dtype); rounding and saturation may need a clamp",
     ),
-    ("fma", "Use tl.fma if the rounding is .rn"),
+    ("fma", "Use tl.fma, which rounds to nearest"),
     ("prmt", "Shift and mask; AMD's instruction is v_perm_b32"),
     (
         "lop3",
-        "Write the logic with & | ^; LLVM finds v_bfi_b32 and v_and_or_b32",
+        "Write it with & | ^; LLVM finds v_bfi_b32 and v_and_or_b32",
     ),
     (
         "shfl",
@@ -94,16 +91,13 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ("fence", "Use an atomic with sem=\"acq_rel\""),
     (
         "griddepcontrol",
-        "There is no equivalent: AMD GPUs have no programmatic dependent launch",
+        "There is no equivalent: AMD GPUs have no dependent launch",
     ),
     (
         "cp",
         "There is no equivalent; tl.load pipelines by num_stages",
     ),
     ("mma", "Use tl.dot, which becomes matrix instructions"),
-    ("nanosleep", "AMD's instruction is s_sleep"),
-    ("max", "Use tl.maximum"),
-    ("min", "Use tl.minimum"),
 ];
 
 fn check(cx: &PythonChecker<'_>, call: Node) {
