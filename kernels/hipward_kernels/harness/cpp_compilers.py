@@ -7,7 +7,7 @@ cores. Inductor's own setting would also start a pool of processes, each of whic
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -27,17 +27,15 @@ def several() -> Iterator[None]:
     if count == 1:
         yield
         return
-    # Imported here, because they are slow.
-    from torch._inductor import config  # noqa: PLC0415
-    from torch._inductor.async_compile import AsyncCompile  # noqa: PLC0415
+    with ThreadPoolExecutor(count) as threads, ExitStack() as settings:
+        # Without these names, which are not public, Inductor does as always.
+        with suppress(ImportError, AttributeError):
+            # Imported here, because they are slow.
+            from torch._inductor import config  # noqa: PLC0415
+            from torch._inductor.async_compile import AsyncCompile  # noqa: PLC0415
 
-    with ThreadPoolExecutor(count) as threads:
-        try:
-            with (
-                patch.dict("os.environ", TORCH_WARM_POOL="0"),
-                patch.object(AsyncCompile, "pool", lambda: threads),
-                config.patch(compile_threads=count),
-            ):
-                yield
-        finally:
-            threads.shutdown(cancel_futures=True)
+            settings.enter_context(patch.object(AsyncCompile, "pool", lambda: threads))
+            settings.enter_context(patch.dict("os.environ", TORCH_WARM_POOL="0"))
+            settings.enter_context(config.patch(compile_threads=count))
+        settings.callback(threads.shutdown, cancel_futures=True)
+        yield

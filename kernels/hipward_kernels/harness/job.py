@@ -507,7 +507,8 @@ class _Run:
         self.lines.step("compile", variant)
         started = perf_counter()
         try:
-            with several_compilers() if self.device.type == "cpu" else nullcontext():
+            compiles = self.device.type == "cpu" and variant not in (EAGER, CONTROL)
+            with several_compilers() if compiles else nullcontext():
                 built = self._with_memory(trials, lambda: self._built(variant, origin))
         except BaseException as error:
             self._not_built(variant, error, trials.reference)
