@@ -1,0 +1,458 @@
+//! What the files around a file say about it, on folders in memory.
+
+use super::*;
+
+fn project_context<'t>(files: &[(&'t str, &'t str)]) -> ProjectContext<InMemoryFiles<'t>> {
+    let mut given = InMemoryFiles::default();
+    for (path, text) in files {
+        given.add(path, Some(text));
+    }
+    ProjectContext::new(given)
+}
+
+const LOADS: &str =
+    "from torch.utils import cpp_extension as cpp\n\ncpp.load('ops', ['kernels/x.cu'])";
+const SETUP: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=['csrc/x.cu', f'csrc/{name}_bwd.cu'])";
+const SETUP_OF_ALL: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=sources())";
+
+/// The tool that renames CUDA names: `hipify`, `none`, or `?`.
+fn who(files: &[(&str, &str)], path: &str) -> &'static str {
+    let all = project_context(files);
+    let first = all.pytorch_extension(path);
+    assert_eq!(all.pytorch_extension(path), first);
+    match first {
+        Some(true) => "hipify",
+        Some(false) => "none",
+        None => "?",
+    }
+}
+
+#[test]
+fn extension_is_hipified_within_its_repository() {
+    let files = [
+        ("setup.py", SETUP_OF_ALL),
+        ("ours/.git/HEAD", ""),
+        ("ours/setup.py", SETUP),
+        ("all/.git", ""),
+        ("all/setup.py", SETUP_OF_ALL),
+        ("plain/.git/HEAD", ""),
+        ("plain/x.cu", "CUDAExtension"),
+        ("inline/.git", ""),
+        ("inline/ext.py", LOADS),
+    ];
+    for (path, wanted) in [
+        ("ours/csrc/x.cu", "hipify"),
+        ("ours/csrc/x_bwd.cu", "hipify"),
+        ("ours/csrc/deep/x.cuh", "hipify"),
+        ("ours/benchmarks/alone.cu", "?"),
+        ("all/csrc/deep/x.cu", "hipify"),
+        ("inline/kernels/x.cu", "hipify"),
+        ("inline/kernels/y.cu", "?"),
+        ("plain/x.cu", "?"),
+        ("new/folder/x.cu", "hipify"),
+        ("x.cu", "hipify"),
+    ] {
+        assert_eq!(who(&files, path), wanted, "{path}");
+    }
+}
+
+#[test]
+fn nearest_build_file_that_names_a_source_decides() {
+    let files = [
+        ("a/.git", ""),
+        ("a/setup.py", SETUP_OF_ALL),
+        (
+            "a/demo/CMakeLists.txt",
+            "project(demo LANGUAGES CXX CUDA)\nadd_executable(demo main.cu)",
+        ),
+        (
+            "a/tool/CMakeLists.txt",
+            "enable_language(CUDA)\nfile(GLOB S src/*.cu)\nadd_executable(t ${S})",
+        ),
+        (
+            "a/host/CMakeLists.txt",
+            "add_library(host ${CMAKE_CURRENT_SOURCE_DIR}/host.cpp)",
+        ),
+        ("a/bench/Makefile", "bench: bench.cu\n\t$(NVCC) -o $@ $<"),
+        ("a/run/run.sh", "set -e\nnvcc -O3 -o x x.cu\n./x"),
+        ("b/.git", ""),
+        (
+            "b/CMakeLists.txt",
+            "project(b LANGUAGES CUDA)\nadd_subdirectory(csrc)",
+        ),
+        ("b/setup.py", SETUP),
+        ("c/.git", ""),
+        (
+            "c/CMakeLists.txt",
+            "project(c LANGUAGES CXX)\nadd_gpu_library(_C csrc/x.cu)",
+        ),
+        (
+            "c/cmake/utils.cmake",
+            "function(add_gpu_library)\n  hipify_sources(${ARGN})\nendfunction()",
+        ),
+        ("c/sub/CMakeLists.txt", "add_gpu_library(_S part.cu)"),
+        (
+            "c/demo/CMakeLists.txt",
+            "project(demo LANGUAGES CUDA)\nadd_executable(demo demo.cu)",
+        ),
+        ("d/.git", ""),
+        (
+            "d/CMakeLists.txt",
+            "project(d CUDA)\nadd_library(d csrc/x.cu)",
+        ),
+        ("d/setup.py", SETUP),
+    ];
+    for (path, wanted) in [
+        ("a/csrc/x.cu", "hipify"),
+        ("a/demo/main.cu", "none"),
+        ("a/demo/other.cu", "none"),
+        ("a/demo/helper.cuh", "none"),
+        ("a/tool/src/x.cu", "none"),
+        ("a/tool/src/x.cuh", "none"),
+        ("a/host/host.cpp", "none"),
+        ("a/bench/bench.cu", "none"),
+        ("a/run/x.cu", "none"),
+        ("b/csrc/x.cu", "hipify"),
+        // A header of both builds.
+        ("b/csrc/x.cuh", "hipify"),
+        ("c/csrc/x.cu", "hipify"),
+        ("c/sub/part.cu", "hipify"),
+        ("c/demo/demo.cu", "none"),
+        // Both build it, and no CUDA build may break.
+        ("d/csrc/x.cu", "hipify"),
+        ("d/csrc/x.cuh", "hipify"),
+        ("d/csrc/y.cu", "none"),
+    ] {
+        assert_eq!(who(&files, path), wanted, "{path}");
+    }
+}
+
+#[test]
+fn module_in_a_folder_beside_the_source_loads_it() {
+    let load = "from torch.utils.cpp_extension import load\n\nload('ops', ['cuda/x.cu'])";
+    let files = [
+        ("train/src/model.py", load),
+        ("train/cuda/x.cu", ""),
+        ("train/cuda/y.cu", ""),
+        ("train/cuda/deep/cuda/x.cu", ""),
+    ];
+    assert_eq!(who(&files, "train/cuda/x.cu"), "hipify");
+    assert_eq!(who(&files, "train/cuda/y.cu"), "?");
+    assert_eq!(who(&files, "train/cuda/deep/cuda/x.cu"), "?");
+}
+
+#[test]
+fn function_that_gets_the_sources_hipifies_headers() {
+    let files = [
+        ("x/.git", ""),
+        (
+            "x/ext/helper.py",
+            "import torch.utils.cpp_extension\n\ndef get(name, sources):\n    return torch.utils.cpp_extension.load(name, sources=sources)",
+        ),
+        (
+            "x/demo/run.py",
+            "import subprocess\n\nsubprocess.run(['hipify-perl', file])",
+        ),
+    ];
+    for (path, wanted) in [
+        ("x/ext/csrc/x.cuh", "hipify"),
+        ("x/ext/csrc/alone.cu", "?"),
+        ("x/other/x.cuh", "?"),
+        ("x/demo/x.cuh", "?"),
+    ] {
+        assert_eq!(who(&files, path), wanted, "{path}");
+    }
+}
+
+#[test]
+fn mention_in_a_script_is_not_a_build() {
+    for (name, text) in [
+        (
+            "tools/check.py",
+            "# Runs hipify over cpp_extension's sources.",
+        ),
+        ("setup.py", "# TODO: hipify, CUDAExtension\nsetup(name='x')"),
+        (
+            "setup.py",
+            "from torch.utils.cpp_extension import CUDA_HOME, CUDAExtension\n",
+        ),
+        (
+            "setup.py",
+            "\"\"\"Not built by cpp_extension.CUDAExtension.\"\"\"\nprint('hipify-perl is not used')",
+        ),
+        (
+            "test_inline.py",
+            "from torch.utils.cpp_extension import load_inline\nload_inline('x', '', source)",
+        ),
+        ("build.sh", "# hipify-perl x.cu\necho 'no hipify here'\n"),
+        ("build.sh", "hipify-perl other.cu > other.hip"),
+        ("Makefile", "# hipify-perl x.cu\nall:\n\tmake -C src"),
+        (
+            "CMakeLists.txt",
+            "# hipify\nproject(x CXX)\nmessage(STATUS \"hipify-perl is not used\")\nfunction(hipify_all)\nendfunction()",
+        ),
+        ("build.rs", "// hipify would help\nfn main() {}"),
+    ] {
+        let name = if name.starts_with("tools/") {
+            "check.py"
+        } else {
+            name
+        };
+        let files = [("a/.git", ""), (&*format!("a/{name}"), text)];
+        assert_eq!(who(&files, "a/csrc/x.cu"), "?", "{text}");
+    }
+    for (name, text) in [
+        ("build.sh", "hipify-perl -inplace csrc/*.cu"),
+        ("Makefile", "%.hip: %.cu\n\thipify-perl $< > $@"),
+        (
+            "build.rs",
+            "fn main() { Command::new(\"hipify-perl\").status(); }",
+        ),
+        ("CMakeLists.txt", "hipify_files(SOURCES)"),
+        (
+            "CMakeLists.txt",
+            "execute_process(COMMAND /opt/rocm/bin/hipify-perl -inplace x.cu)",
+        ),
+        (
+            "setup.py",
+            "import subprocess\nsubprocess.run(['hipify-perl', '-inplace', 'csrc/x.cu'])",
+        ),
+        (
+            "setup.py",
+            "from torch.utils.hipify import hipify_python\nhipify_python.hipify(project_directory='.')",
+        ),
+    ] {
+        let files = [("a/.git", ""), (&*format!("a/{name}"), text)];
+        assert_eq!(who(&files, "a/csrc/x.cu"), "hipify", "{text}");
+    }
+}
+
+#[test]
+fn file_for_other_hosts_is_found_within_the_repository() {
+    let all = project_context(&[
+        ("a/.git/HEAD", ""),
+        ("a/docker/cuda/Dockerfile", ""),
+        ("a/docker/rocm/Dockerfile", ""),
+        ("a/platforms/cuda.py", ""),
+        ("a/platforms/cuda_only.py", ""),
+        ("a/platforms/rocm.py", ""),
+        ("a/src/CudaStream.h", ""),
+        ("a/src/HipStream.h", ""),
+        ("a/Dockerfile", ""),
+        ("a/Dockerfile.rocm", "# Dockerfile"),
+        ("a/requirements.txt", ""),
+        ("a/requirements-rocm.txt", "-r requirements.txt\ntorch"),
+        ("a/requirements-cuda-legacy.txt", ""),
+        ("a/constraints.txt", ""),
+        ("a/rocm-constraints.txt", ""),
+        ("a/targets/cuda/target_cuda.cmake", ""),
+        ("a/targets/hip/target_hip.cmake", ""),
+        ("a/targets/cuda/cuda.cmake", ""),
+        ("a/kernels/nvidia/gemm.py", ""),
+        ("a/kernels/amd/common.py", ""),
+        ("a/nv_utils.py", ""),
+        ("a/amd_utils.py", ""),
+        ("a/utils/cuda.cu", ""),
+        ("a/utils/rocm.cpp", ""),
+        ("a/ops/wkv_cuda.cu", ""),
+        ("a/ops/wkv_hip.hip", ""),
+        ("a/ops/norm_cuda.cu", ""),
+        (
+            "a/ops/norm_hip.hip",
+            "// !!! This is a file automatically generated by hipify!!!",
+        ),
+        ("a/setup.py", ""),
+        ("a/setup_rocm.py", ""),
+        ("a/images/cu124/Dockerfile.base", ""),
+        ("a/images/amd/Dockerfile.7", ""),
+        ("a/images/Dockerfile.server", ""),
+        ("a/images/cu124/requirements.txt", ""),
+        ("a/tools/rocm/build.sh", ""),
+        ("a/tools/Dockerfile", ""),
+        ("a/requirements_intel.txt", ""),
+        ("a/requirements_win.txt", ""),
+        ("a/requirements-intel-cuda.txt", ""),
+        ("a/requirements/cpu_gpu.txt", ""),
+        ("a/npu/server/requirements.txt", ""),
+        ("a/Dockerfile.TPU", ""),
+        ("a/pyproject_cpu.toml", ""),
+        ("a/cpu/cuda/Dockerfile", ""),
+        ("a/cpu.py", ""),
+        ("cpu/.git/HEAD", ""),
+        ("cpu/Dockerfile", ""),
+        ("mine-cuda/.git/HEAD", ""),
+        ("mine-cuda/x.py", ""),
+        ("mine-rocm/x.py", ""),
+    ]);
+    let of = |path: &str| {
+        let mut options = Options {
+            language: Language::of_path(path),
+            ..Options::default()
+        };
+        all.fill_options(path, &mut options);
+        options.has_amd_sibling
+    };
+    for (path, amds) in [
+        ("a/docker/cuda/Dockerfile", "a/docker/rocm/Dockerfile"),
+        ("a/platforms/cuda.py", "a/platforms/rocm.py"),
+        ("a/src/CudaStream.h", "a/src/HipStream.h"),
+        ("a/Dockerfile", "a/Dockerfile.rocm"),
+        ("a/constraints.txt", "a/rocm-constraints.txt"),
+        (
+            "a/images/cu124/Dockerfile.base",
+            "a/images/amd/Dockerfile.7",
+        ),
+        ("a/requirements-cuda-legacy.txt", "a/requirements-rocm.txt"),
+        ("a/kernels/nvidia/gemm.py", "a/kernels/amd/common.py"),
+        ("a/nv_utils.py", "a/amd_utils.py"),
+        ("a/utils/cuda.cu", "a/utils/rocm.cpp"),
+        ("a/ops/wkv_cuda.cu", "a/ops/wkv_hip.hip"),
+        (
+            "a/targets/cuda/target_cuda.cmake",
+            "a/targets/hip/target_hip.cmake",
+        ),
+    ] {
+        assert!(of(path), "{path}");
+        assert!(!of(amds), "{amds}");
+    }
+    for path in [
+        "a/images/Dockerfile.server",
+        "a/requirements_intel.txt",
+        "a/requirements_win.txt",
+        "a/npu/server/requirements.txt",
+        "a/Dockerfile.TPU",
+        "a/pyproject_cpu.toml",
+    ] {
+        assert!(of(path), "{path}");
+    }
+    for path in [
+        "a/targets/cuda/cuda.cmake",
+        "a/platforms/cuda_only.py",
+        "a/requirements.txt",
+        "a/ops/norm_cuda.cu",
+        "a/setup.py",
+        "mine-cuda/x.py",
+        "a/images/cu124/requirements.txt",
+        "a/tools/Dockerfile",
+        "a/requirements-intel-cuda.txt",
+        "a/requirements/cpu_gpu.txt",
+        "a/cpu/cuda/Dockerfile",
+        "a/cpu.py",
+        "cpu/Dockerfile",
+    ] {
+        assert!(!of(path), "{path}");
+    }
+}
+
+#[test]
+fn header_with_hip_aliases_applies_to_including_sources() {
+    let all = project_context(&[
+        ("a/.git/HEAD", ""),
+        ("a/include/mine/gpu.hpp", "using cudaError_t = hipError_t;"),
+        ("a/include/mine/all.hpp", "#include \"gpu.hpp\""),
+        ("a/src/deep/x.cu", "# include <mine/all.hpp>"),
+        ("a/src/deep/y.cu", "#include <cuda_runtime.h>"),
+        (
+            "a/src/gpu.h",
+            "#define gpuError_t cudaError_t\n#include \"round.h\"",
+        ),
+        ("a/src/round.h", "#include \"gpu.h\""),
+        ("a/src/z.cu", "#include \"gpu.h\""),
+        ("mine/all.hpp", "#define cudaError_t  hipError_t"),
+    ]);
+    let of = |path: &str| {
+        let mut options = Options {
+            language: Language::of_path(path),
+            ..Options::default()
+        };
+        all.fill_options(path, &mut options);
+        options.has_hip_names
+    };
+    assert!(of("a/src/deep/x.cu"));
+    assert!(of("mine/all.hpp"));
+    assert!(!of("a/src/deep/y.cu"));
+    assert!(!of("a/src/z.cu"));
+}
+
+#[test]
+fn macros_for_amd_apply_to_including_sources() {
+    let all = project_context(&[
+        (
+            "a/compat.cuh",
+            "#ifdef USE_ROCM\n#define __stwb(to, x) *to = x\n#else\n#define NVIDIAS 1\n#endif\n#define BOTH 1",
+        ),
+        ("a/more.cuh", "#include \"compat.cuh\""),
+        ("a/cub.h", "#define CubDebugExit(e) check(e)"),
+        ("a/x.cu", "#include \"more.cuh\"\n#include \"part.cuh\""),
+        ("a/y.cu", "#include \"compat.cuh\"\n#include \"part.cuh\""),
+        ("a/z.cu", "#include \"cub.h\"\n#include \"other.cuh\""),
+        ("a/w.cu", "#include \"compat.cuh\"\n#include \"other.cuh\""),
+        ("a/part.cuh", ""),
+        ("a/other.cuh", ""),
+        ("a/alone.cu", ""),
+    ]);
+    let of = |path: &str| {
+        let mut options = Options {
+            language: Language::of_path(path),
+            ..Options::default()
+        };
+        all.fill_options(path, &mut options);
+        options.amd_macros
+    };
+    for path in ["a/x.cu", "a/y.cu", "a/w.cu", "a/part.cuh", "a/more.cuh"] {
+        assert_eq!(of(path), "__stwb ", "{path}");
+    }
+    assert_eq!(of("a/z.cu"), "CubDebugExit ");
+    // Only some of those that include it have the macro.
+    for path in ["a/other.cuh", "a/alone.cu"] {
+        assert_eq!(of(path), "", "{path}");
+    }
+}
+
+#[test]
+fn first_party_modules_are_limited_to_the_repository() {
+    let all = project_context(&[
+        ("b.py", ""),
+        ("a/.git/HEAD", ""),
+        ("a/flash_attn/__init__.py", ""),
+        ("a/src/inner/__init__.py", ""),
+        ("a/spaces/one/__init__.py", ""),
+        ("a/other/setup.py", ""),
+        ("a/other/other/__init__.py", ""),
+        ("a/docs/index.md", ""),
+        (
+            "a/setup.py",
+            "CUDAExtension(name=\"flash_attn_2_cuda\", sources=[])",
+        ),
+        ("a/hopper/setup.py", "setup(name='flash_attn_3')"),
+        ("a/hopper/flash_attn_interface.py", ""),
+        ("a/tests/test_it.py", ""),
+    ]);
+    let of = |folder: &str| {
+        let mut modules = all.first_party_modules(folder).to_vec();
+        modules.sort();
+        modules.dedup();
+        modules
+    };
+    let root = [
+        "flash_attn",
+        "flash_attn_2_cuda",
+        "inner",
+        "setup",
+        "spaces",
+        "src",
+    ];
+    assert_eq!(of("a/tests"), root);
+    let hopper = [
+        "flash_attn",
+        "flash_attn_2_cuda",
+        "flash_attn_3",
+        "flash_attn_interface",
+        "inner",
+        "setup",
+        "spaces",
+        "src",
+    ];
+    assert_eq!(of("a/hopper"), hopper);
+    assert_eq!(of(""), [""; 0]);
+}
