@@ -1,6 +1,7 @@
 //! Whether a file is for NVIDIA hosts only, because a parallel file for AMD exists: `docker/rocm/Dockerfile` for
 //! `docker/cuda/Dockerfile`, `rocm.py` for `cuda.py`, `Dockerfile.rocm` for `Dockerfile`. Also whether its name is of
-//! another vendor's hosts (`requirements_intel.txt`), or its folder is for continuous integration.
+//! another vendor's hosts or another operating system (`requirements_intel.txt`, `requirements_win.txt`), or its folder is
+//! for continuous integration.
 
 use super::{FileSource, above, is_repository, join, parent};
 use hipward_analyzer_core::Language;
@@ -91,7 +92,7 @@ const OTHERS: &str =
     "intel xpu gaudi hpu npu ascend tpu neuron cpu win windows macos mac mps osx darwin";
 
 /// `requirements_intel.txt`, `docker/cpu/Dockerfile`: a part of the path within the repository is a word for another
-/// device, and its name mentions no GPU.
+/// device or system, and its name mentions no GPU.
 pub(super) fn is_for_others(files: &dyn FileSource, path: &str) -> bool {
     let mut part = path;
     for _ in 0..PARTS {

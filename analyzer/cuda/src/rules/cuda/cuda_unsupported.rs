@@ -10,7 +10,8 @@ declare_rule! {
     ///
     /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries, and NVRTC's option for an
     /// NVIDIA architecture. Also `cuda_pipeline.h` and similar headers, and intrinsics that round down, up or to zero, such as
-    /// `__fadd_rd`, which HIP declares only with a macro, and most conversions of `bfloat16` with a rounding in their names. CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit.
+    /// `__fadd_rd`, which HIP declares only with a macro, and most conversions of `bfloat16` with a rounding in their names.
+    /// CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit.
     ///
     /// ## Why on ROCm
     ///
@@ -150,8 +151,7 @@ fn under_guard(cx: &CudaChecker<'_>) -> String {
     )
 }
 
-/// `__fadd_rd`, `__dsqrt_ru`, `__fmaf_rz`: not those that round to nearest.
-/// Of these conversions, the header `amd_hip_bf16.h` has two.
+/// `__float2bfloat16_rn`, `__bfloat162int_rz`: of these conversions, HIP's header `amd_hip_bf16.h` has two.
 fn is_bfloat16_conversion(word: &str) -> bool {
     let rounds = ["_rn", "_rz", "_ru", "_rd"]
         .iter()
@@ -162,6 +162,7 @@ fn is_bfloat16_conversion(word: &str) -> bool {
         && !matches!(word, "__int2bfloat16_rn" | "__float22bfloat162_rn")
 }
 
+/// `__fadd_rd`, `__dsqrt_ru`, `__fmaf_rz`: not those that round to nearest.
 fn is_rounded(word: &str) -> bool {
     let start = word
         .strip_suffix(['d', 'u', 'z'])

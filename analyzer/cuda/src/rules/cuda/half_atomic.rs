@@ -12,8 +12,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// HIP has those for 16 bits since ROCm 7.13, and none for `float2`. Before, a call does not compile; since then, a project's definition for
-    /// `__CUDA_ARCH__ < 700` is a second one, because the macro is 0 on AMD GPUs, and so is one for `defined(USE_ROCM)`.
+    /// HIP has those for 16 bits since ROCm 7.13, and none for `float2`. Before, a call does not compile; since then, a
+    /// project's definition for `__CUDA_ARCH__ < 700` is a second one, because the macro is 0 on AMD GPUs, and so is one for
+    /// `defined(USE_ROCM)`.
     /// HIP's functions are loops, and `unsafeAtomicAdd` is one instruction on gfx942, gfx950 and gfx12, for memory of
     /// `hipMalloc`.
     ///
