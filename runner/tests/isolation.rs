@@ -545,7 +545,7 @@ fn secrets_of_the_host_cannot_be_read() {
     }
     let code = format!(
         "import glob
-for path in [{database:?}, '/etc/shadow', '/etc/passwd', '/etc/group', '/proc/{pid}/environ', '/proc/{pid}/mem', '/proc/{pid}/maps', '/root/.bashrc', '/root/.ssh/id_rsa']:
+for path in [{database:?}, '/etc/shadow', '/etc/passwd', '/etc/group', '/proc/{pid}/environ', '/proc/{pid}/mem', '/proc/{pid}/maps', '{home}/.bashrc', '{home}/.ssh/id_rsa']:
     try:
         with open(path, 'rb') as file:
             file.read(1)
@@ -555,6 +555,7 @@ for path in [{database:?}, '/etc/shadow', '/etc/passwd', '/etc/group', '/proc/{p
 print('tried')",
         database = server.data.path().join("jobs.sqlite"),
         pid = server.pid(),
+        home = std::env::var("HOME").expect("the operator's home"),
     );
     assert_eq!(attempt(&server, &code).trim(), "tried");
 }
