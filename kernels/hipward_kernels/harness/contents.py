@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels.numerics.nested import cloned, flatten, overlaps, same_bits
+from hipward_kernels.numerics.nested import cloned, flatten, is_plain, same_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,7 +106,7 @@ def recognized(first: list[Any], second: list[Any], device: torch.device) -> Con
             if isinstance(a, Tensor) or isinstance(b, Tensor) or (a is not b and a != b):
                 return None
             continue
-        if not _is_plain(a) or not _is_plain(b) or a.shape != b.shape or a.dtype != b.dtype:
+        if not is_plain(a) or not is_plain(b) or a.is_complex() or a.shape != b.shape or a.dtype != b.dtype:
             return None
         if same_bits(a, b):
             fills[name] = _Fill(None)
@@ -119,13 +119,6 @@ def recognized(first: list[Any], second: list[Any], device: torch.device) -> Con
     if not random or any(_related(a, b) for (a, _), (b, _) in itertools.combinations(random, 2)):
         return None
     return Contents(first, fills, device)
-
-
-def _is_plain(x: Tensor) -> bool:
-    """Whether a tensor's elements can be overwritten one by one."""
-    if type(x) is not Tensor or x.layout != torch.strided or x.is_complex() or x.is_quantized:
-        return False
-    return not overlaps(x)
 
 
 def _fill(a: Tensor, b: Tensor) -> _Fill | None:

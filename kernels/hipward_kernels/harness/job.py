@@ -696,7 +696,7 @@ def sampling_s(deadline: Deadline, device: torch.device) -> float:
 def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:
     """Calls a variant until one-time work is done; returns the seconds of all calls and of the last one."""
     started = perf_counter()
-    arguments = cloned(list(inputs))
+    arguments: list[Any] = []
     for calls in itertools.count(1):
         arguments = copied(list(inputs), arguments)
         before = perf_counter()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter, sleep
 from types import MappingProxyType
@@ -46,7 +46,7 @@ OUTSIDE_MS = 0.05
 by this many milliseconds for each call."""
 
 KEPT_BYTES = 64 * 1024 * 1024
-"""Size of a compared result up to which it is looked at once more after the next turn."""
+"""Size of a compared result up to which it is looked at again after each turn, until another is compared."""
 
 FRESH_SECONDS = 3.0
 """Most time for timed calls with new inputs after each turn, because `get_inputs` may be slow."""
@@ -153,8 +153,8 @@ class Race:
         self._outside_ms: dict[VariantId, list[float]] = {}
         self._pause_s = FIRST_PAUSE_S
         self._seen: dict[VariantId, _Seen] = {}
-        """The latest compared call of each variant, for the next turn: it may use a number of buffers one after the
-        other."""
+        """The latest compared call of each variant, without its arguments: a variant may use a number of buffers one
+        after the other."""
         self._given: list[Any] = []
         """Copies of the arguments of the latest call that may be compared. Used again, and known to no variant."""
 
@@ -272,30 +272,31 @@ class Race:
             times, _ = self._clock.samples(call, arguments, turn.after, turn.before)
         if len(turn.kinds) > 1:
             raise WrongResultError("returned results of different types")
-        if not self._is_kept(variant):
+        earlier = self._seen.get(variant)
+        if earlier and self._is_overwritten(variant, earlier):
             raise WrongResultError(_OVERWRITTEN)
         if turn.seen:
             self._recheck(variant, turn.seen)
         return times[: turn.counted]
 
-    def _is_kept(self, variant: VariantId) -> bool:
-        """Whether the variant's latest compared result is unchanged, if it must be."""
-        seen = self._seen.get(variant)
-        return seen is None or not self._variants[variant].results_last or same_bits(seen.result, seen.copy)
+    def _is_overwritten(self, variant: VariantId, seen: _Seen) -> bool:
+        """Whether a result that must last has changed since its call."""
+        return self._variants[variant].results_last and not same_bits(seen.result, seen.copy)
 
     def _recheck(self, variant: VariantId, seen: _Seen) -> None:
         """Compares the copy of a result of a timed call with eager's, and with what the result is now."""
         self._rechecked.add(variant)
-        self._seen[variant] = seen
-        is_kept = self._is_kept(variant)
+        is_overwritten = self._is_overwritten(variant, seen)
         # The model does not get the harness's own copies: it could keep them, and change them in a later call.
         arguments = copied(self._given, seen.arguments)
         expected = results_of(self._variants["eager"].call, arguments, seen.seed)
         compare_with_eager(seen.copy, expected, self._eager_errors, self._limit)
-        if not is_kept:
+        if is_overwritten:
             raise WrongResultError(_OVERWRITTEN)
-        if size_in_bytes(seen.result) > KEPT_BYTES:
-            del self._seen[variant]
+        self._seen.pop(variant, None)
+        if size_in_bytes(seen.result) <= KEPT_BYTES:
+            # Without the arguments, which may be large.
+            self._seen[variant] = replace(seen, arguments=[])
 
     def _look_at_fresh(self, variant: VariantId, usual_ms: float) -> None:
         """Repeats the checks of a variant if new inputs take long: it may have begun to cache results."""

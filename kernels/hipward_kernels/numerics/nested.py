@@ -83,7 +83,7 @@ def copied(value: Any, kept: Any) -> Any:
 
     On a processor, new memory for a large tensor takes several times as long as writing it.
     """
-    if _is_plain(value) and _is_plain(kept) and _form(value) == _form(kept) and not kept.is_inference():
+    if is_plain(value) and is_plain(kept) and _form(value) == _form(kept) and not kept.is_inference():
         with torch.no_grad():
             return kept.copy_(value)
     if type(value) in (list, tuple) and type(kept) is type(value) and len(kept) == len(value):
@@ -93,7 +93,8 @@ def copied(value: Any, kept: Any) -> Any:
     return cloned(value)
 
 
-def _is_plain(x: Any) -> bool:
+def is_plain(x: Any) -> bool:
+    """Whether it is a tensor of no other class whose elements can be overwritten one by one."""
     return type(x) is Tensor and unsupported_form(x) is None and not overlaps(x)
 
 
