@@ -84,14 +84,14 @@ def test_the_extensions_of_kept_instruction_sets_are_not_tested(monkeypatch: pyt
     isas = [type(kind.__name__, (kind,), {"__hash__": object.__hash__})() for kind in kinds]
     monkeypatch.setattr(cpu_vec_isa, "supported_vec_isa_list", isas)
     monkeypatch.setattr(cpu_vec_isa, "valid_vec_isa_list", cpu_vec_isa.valid_vec_isa_list)
-    monkeypatch.setattr(config.cpp, "vec_isa_ok", None)
-
-    vector_isa.use([(str(isa), {"_is_avx512_bf16_supported": False}) for isa in isas])
 
     def refuse(*_: object) -> bool:
         pytest.fail("a test library is compiled")
 
-    monkeypatch.setattr(cpu_vec_isa.VecISA, "check_build", refuse)
-    assert cpu_vec_isa.valid_vec_isa_list() == isas
-    assert all(map(bool, isas))
-    assert not any(getattr(isa, "_is_avx512_bf16_supported", False) for isa in isas)
+    # `monkeypatch` cannot restore this setting: the settings are not in the `__dict__` of their module.
+    with config.patch({"cpp.vec_isa_ok": None}):
+        vector_isa.use([(str(isa), {"_is_avx512_bf16_supported": False}) for isa in isas])
+        monkeypatch.setattr(cpu_vec_isa.VecISA, "check_build", refuse)
+        assert cpu_vec_isa.valid_vec_isa_list() == isas
+        assert all(map(bool, isas))
+        assert not any(getattr(isa, "_is_avx512_bf16_supported", False) for isa in isas)
