@@ -17,8 +17,8 @@ declare_rule! {
     /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31,
     /// a reduction over shuffles that begins at 16, and beside these CUB's `WarpReduce` and `WarpScan` without a width. Other uses of 32 (tiles, packed bits, sizes) are not reported.
     /// Neither is a source in which every shuffle has a width, which uses cooperative-group tiles of 32, or which counts lanes
-    /// to 32 and exchanges data with `__shfl_xor` over at most 16 lanes only: these stay within half of a wavefront. Neither is
-    /// a reduction inside `if (tid < 32)`, nor a number of a part of a block (`threadIdx.x >> 5`) in a source whose kernels have no
+    /// to 32 and exchanges data over at most 16 lanes only (`__shfl_xor`, `__shfl_down` and `__shfl_up`): each half of a wavefront
+    /// then does what a warp does. Neither is a reduction inside `if (tid < 32)`, nor a number of a part of a block (`threadIdx.x >> 5`) in a source whose kernels have no
     /// instruction that combines lanes.
     ///
     /// From ROCm 7.0 on it also finds `warpSize`, and macros with it, in the size of an array, a template argument, a
@@ -94,8 +94,8 @@ fn check(cx: &CudaChecker<'_>) {
     if counts_to_32(source) {
         warps_of_cub(cx);
     }
-    let xors = exchanges_within_halves(source);
-    let in_halves = xors || works_on_halves(source);
+    let are_short = exchanges_within_halves(source);
+    let in_halves = are_short || works_on_halves(source);
     let cuts_blocks = cx.knows_amd && !exchanges(source);
     let has_lanes = !in_halves && !cuts_blocks;
     let in_parts = only_numbers_parts(source);
@@ -133,7 +133,7 @@ fn check(cx: &CudaChecker<'_>) {
             {
                 report_lane(cx, number);
             }
-            "16" if source.before(number, 1) == "=" && !xors => shuffles(cx, number),
+            "16" if source.before(number, 1) == "=" && !are_short => shuffles(cx, number),
             _ => {}
         }
     }

@@ -2,6 +2,7 @@
 
 use super::counts_to_32;
 use crate::Source;
+use crate::token_stream::Tokens;
 
 /// True if every shuffle has an explicit width, or if tiles of 32 are used: lanes are then counted within half of a
 /// wavefront, which is correct.
@@ -24,43 +25,72 @@ pub(super) fn works_on_halves(source: &Source<'_>) -> bool {
     (tiles || has_shuffles) && shuffles.all(|has_width| has_width)
 }
 
-/// True if lanes are counted to 32, and all exchanges are `__shfl_xor` over 16 lanes or fewer, which stay within these 32.
+/// True if lanes are counted to 32, and all exchanges are over 16 lanes or fewer, or have a width of 32 or less.
+///
+/// `__shfl_xor` stays within these 32. `__shfl_down` and `__shfl_up` give the lanes at the end or the beginning of a half
+/// another value than on NVIDIA, which a sum in the first lane and a scan with a condition do not use. A broadcast
+/// (`__shfl`) and votes are different: they read the lane of a whole wavefront.
 pub(super) fn exchanges_within_halves(source: &Source<'_>) -> bool {
-    let begins_at_16 = |name: &str| {
-        let places = source.places(name).iter();
-        let mut values = places
-            .filter(|at| source.token_text(**at + 1) == "=" && source.token_text(**at + 2) != "=")
-            .map(|at| source.token_text(*at + 2))
-            .peekable();
-        values.peek().is_some() && values.all(|value| value == "16")
-    };
-    let is_short = |word: &str, at: u32| {
-        let arguments = source.call(at).map(|call| source.arguments(&call));
-        let distance = if word.ends_with("_sync") { 2 } else { 1 };
-        let distance = arguments.and_then(|arguments| arguments.into_iter().nth(distance));
-        distance.is_some_and(|distance| {
-            let text = source.slice(distance);
-            text.parse::<u32>()
-                .map_or_else(|_| begins_at_16(text), |lanes| lanes <= 16)
-        })
-    };
     let mut has_any = false;
     let all = source.words().all(|(word, places)| {
-        let is_xor = matches!(word, "__shfl_xor_sync" | "__shfl_xor");
-        has_any |= is_xor;
-        let combines = [
-            "__shfl",
-            "__ballot",
-            "__any",
-            "__all",
-            "__match",
-            "__reduce",
-            "__activemask",
-        ];
-        match is_xor {
-            true => places.iter().all(|at| is_short(word, *at)),
-            false => !combines.iter().any(|start| word.starts_with(start)),
+        if !COMBINING.iter().any(|start| word.starts_with(start)) {
+            return true;
         }
+        let mut calls = places
+            .iter()
+            .filter_map(|at| Some(source.arguments(&source.call(*at)?)));
+        has_any = true;
+        word.starts_with("__shfl")
+            && calls.all(|arguments| is_within_half(source, word, &arguments))
     });
     all && has_any && counts_to_32(source)
+}
+
+const COMBINING: [&str; 7] = [
+    "__shfl",
+    "__ballot",
+    "__any",
+    "__all",
+    "__match",
+    "__reduce",
+    "__activemask",
+];
+
+/// `mask, value, distance, width`, the first only with `_sync` and the last optional.
+fn is_within_half(source: &Source<'_>, word: &str, arguments: &[Tokens]) -> bool {
+    let first = usize::from(word.ends_with("_sync"));
+    let text = |index: usize| Some(source.slice(arguments.get(first + index)?.clone()));
+    match text(2) {
+        Some(width) => width.parse::<u32>().is_ok_and(|lanes| lanes <= 32),
+        None => {
+            RELATIVE.iter().any(|name| word.starts_with(name))
+                && text(1).is_some_and(|distance| is_short(source, distance))
+        }
+    }
+}
+
+const RELATIVE: [&str; 3] = ["__shfl_xor", "__shfl_down", "__shfl_up"];
+
+/// True for a number of at most 16, and for a variable that begins with one: it is halved, or grows while it is less than 32.
+fn is_short(source: &Source<'_>, distance: &str) -> bool {
+    if let Ok(lanes) = distance.parse::<u32>() {
+        return lanes <= 16;
+    }
+    let places = source.places(distance);
+    let has_limit = || {
+        places.iter().any(|at| {
+            source.reads(*at + 1, &["<", "32"]) || source.reads(*at + 1, &["<=", "16"])
+        })
+    };
+    let mut values = places
+        .iter()
+        .filter(|at| source.reads(**at + 1, &["="]))
+        .map(|at| source.token_text(*at + 2))
+        .peekable();
+    values.peek().is_some()
+        && values.all(|value| match value {
+            "16" | "8" | "4" | "2" => true,
+            "1" => has_limit(),
+            _ => false,
+        })
 }
