@@ -94,6 +94,8 @@ pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> 
     let mut now = Verdict::new(Some(true), Some(true));
     let mut changes = Vec::new();
     let mut switches: HashMap<&str, bool> = HashMap::new();
+    // Macros, and whether all their definitions are in parts that AMD does not compile.
+    let mut of_others: HashMap<&str, bool> = HashMap::new();
     let guard = usize::from(is_in_guard(source));
     for (index, line) in source.directives.iter().enumerate() {
         let name = source.directive_name(line);
@@ -106,6 +108,10 @@ pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> 
                     _ => None,
                 };
                 let macro_name = source.token_text(line.start + 2);
+                if name == "define" {
+                    let is_skipped = now.amd == Some(false);
+                    *of_others.entry(macro_name).or_insert(true) &= is_skipped;
+                }
                 match value.filter(|_| name == "define" && line.len() == 4 && open.len() <= guard) {
                     Some(value) => switches.insert(macro_name, value),
                     None => switches.remove(macro_name),
@@ -122,6 +128,10 @@ pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> 
                 }) {
                     let value = Some(*value != negated);
                     condition = Verdict::new(value, value);
+                }
+                let is_others = |name| of_others.get(name) == Some(&true);
+                if condition == Verdict::UNKNOWN && asked(source, line).is_some_and(is_others) {
+                    condition.amd = Some(false);
                 }
                 open.push(Open {
                     around: now,
@@ -153,6 +163,21 @@ pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> 
         }
     }
     changes
+}
+
+/// The macro of `#ifdef X`, `#if X` and `#if defined(X)`.
+fn asked<'a>(source: &TokenStream<'a>, line: &Directive) -> Option<&'a str> {
+    let mut condition = line.start + 2..line.end;
+    if source.directive_name(line) == "ifndef" {
+        return None;
+    }
+    if source.token_text(condition.start) == "defined" {
+        condition.start += 1;
+    }
+    if source.token_text(condition.start) == "(" {
+        condition = condition.start + 1..condition.end.saturating_sub(1);
+    }
+    (condition.len() == 1).then(|| source.token_text(condition.start))
 }
 
 /// The state of an `#if` with its `#elif`s and its `#else`.
@@ -270,9 +295,11 @@ pub(crate) fn holds_only(
 /// Macros that HIP does not define, so that they evaluate to 0.
 pub const CUDA_NUMBERS: &[&str] = &["__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION"];
 
-/// True for [`CUDA_NUMBERS`] and the versions of nvcc and cuDNN.
+/// True for [`CUDA_NUMBERS`] and the versions of nvcc and of NVIDIA's libraries.
 pub(crate) fn is_cuda_number(name: &str) -> bool {
-    CUDA_NUMBERS.contains(&name) || name == "CUDNN_VERSION" || name.starts_with("__CUDACC_VER_")
+    CUDA_NUMBERS.contains(&name)
+        || listed("CUDNN_VERSION CUBLAS_VERSION CUSPARSE_VERSION", name)
+        || name.starts_with("__CUDACC_VER_")
 }
 
 /// `USE_CUDA`, `MY_WITH_CUDA`: a project's macro for its part for CUDA.
@@ -706,6 +733,18 @@ mod tests {
             ("#if X || Y\na\n#elif defined(USE_HIP)\nb\n#endif\nc", "NA."),
             ("#if X\na\n#elif !defined(USE_HIP)\nb\n#endif", ".N"),
             ("#if USE_HIP && X\na\n#elif USE_HIP\nb\n#endif", "AA"),
+            (
+                "#ifndef USE_ROCM\n#define X\n#endif\n#ifdef X\na\n#endif\n#ifndef X\nb\n#endif",
+                "N.",
+            ),
+            (
+                "#ifdef USE_ROCM\n#define X 2\n#else\n#define X 4\n#endif\n#if defined(X)\na\n#endif",
+                ".",
+            ),
+            (
+                "#if CUDART_VERSION >= 11070\n#define X\n#else\nb\n#endif\n#if defined X\na\n#endif",
+                ".N",
+            ),
             ("#endif\n#else\na", "."),
         ] {
             assert_eq!(vendors(text), wanted, "{text}");

@@ -39,7 +39,7 @@ pub(crate) use conditions::{
 pub use headers::hip_header;
 pub(crate) use hipify::{RocName, roc_header, roc_name};
 pub(crate) use lexer::Kind;
-pub(crate) use names::{Name, before_rocm_7, is_the_projects, name};
+pub(crate) use names::{Name, before_rocm_7, defines, is_the_projects, name};
 pub use source::Source;
 pub use token_stream::Tokens;
 

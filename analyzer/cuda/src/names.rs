@@ -131,32 +131,33 @@ pub(crate) fn before_rocm_7(cuda: &str, hip: &str) -> Option<String> {
 /// True if the source defines `word` itself: `#define cudaMalloc hipMalloc`, `cudaError_t cudaError = …`, an enumerator
 /// `CU_TARGET_COMPUTE_70 = 70`.
 pub(crate) fn is_the_projects(source: &Source<'_>, word: &str) -> bool {
-    source.is_macro(word)
-        || source.places(word).iter().any(|at| {
-            let (before, after) = (source.before(*at, 1), source.token_text(at + 1));
-            match before {
-                "struct" | "class" | "enum" | "union" => matches!(after, "{" | ":"),
-                "using" | "namespace" => after == "=",
-                "{" | "," => after == "=",
-                _ => {
-                    let behind_word = at
-                        .checked_sub(1)
-                        .is_some_and(|before| source.kind(before) == Kind::Word);
-                    // A variable, or a function with a body.
-                    let declares = match after {
-                        "=" | ";" => true,
-                        "(" => source
-                            .partner(at + 1)
-                            .is_some_and(|close| source.token_text(close + 1) == "{"),
-                        _ => false,
-                    };
-                    behind_word
-                        && declares
-                        && !KEYWORDS.contains(&before)
-                        && source.directive_of(*at).is_none()
-                }
-            }
-        })
+    source.is_macro(word) || source.places(word).iter().any(|at| defines(source, *at))
+}
+
+/// True where a word is defined: a type, an enumerator, a variable, or a function with its body.
+pub(crate) fn defines(source: &Source<'_>, at: u32) -> bool {
+    let (before, after) = (source.before(at, 1), source.token_text(at + 1));
+    match before {
+        "struct" | "class" | "enum" | "union" => matches!(after, "{" | ":"),
+        "using" | "namespace" => after == "=",
+        "{" | "," => after == "=",
+        _ => {
+            let behind_word = at
+                .checked_sub(1)
+                .is_some_and(|before| source.kind(before) == Kind::Word);
+            let declares = match after {
+                "=" | ";" => true,
+                "(" => source
+                    .partner(at + 1)
+                    .is_some_and(|close| source.token_text(close + 1) == "{"),
+                _ => false,
+            };
+            behind_word
+                && declares
+                && !KEYWORDS.contains(&before)
+                && source.directive_of(at).is_none()
+        }
+    }
 }
 
 /// Tokens that precede a name that is used, not declared.

@@ -99,7 +99,8 @@ fn is_cmake(name: &str) -> bool {
 
 /// `CUDAExtension(…)`, `load(…)` of `torch.utils.cpp_extension`, and hipify as a module or a program.
 fn of_python(text: &str, is_setup: bool) -> Option<Build> {
-    if !text.contains("cpp_extension") && !text.contains("hipify") {
+    let has_list = || text.contains("sources=") && text.contains(".cu");
+    if !text.contains("cpp_extension") && !text.contains("hipify") && !has_list() {
         return None;
     }
     let tree = parse(text, &mut LastParse::default())?;
@@ -148,6 +149,14 @@ fn builds_here(semantics: &Semantics<'_>, node: Node) -> bool {
                     ])
                 })
                 && !is_import()
+        }
+        // `load(name, sources=["x.cu"])`, with a function of the project around PyTorch's
+        Kind::KeywordArgument => {
+            let named = |field, of: Node| tree.child(of, field).map(|name| tree.text(name));
+            let call = tree.parent(node).and_then(|list| tree.parent(list));
+            let function = call.and_then(|call| named(Field::Function, call));
+            named(Field::Name, node) == Some("sources")
+                && function.is_some_and(|name| name.ends_with("load"))
         }
         // `subprocess.run(["hipify-perl", …])`
         Kind::String => {

@@ -1,8 +1,8 @@
 //! HW912: branches that test `__CUDA_ARCH__` or CUDA's version.
 
 use crate::{
-    CUDA_NUMBERS, CudaArch, CudaChecker, Name, Setting, Source, Tokens, body, chains, evaluate,
-    hip_header, holds_only, name, selects_cuda,
+    CUDA_NUMBERS, CudaArch, CudaChecker, Kind, Name, Setting, Source, Tokens, body, chains,
+    evaluate, hip_header, holds_only, name, selects_cuda,
 };
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
@@ -57,7 +57,7 @@ declare_rule! {
     /// working path, and the severity is advice; an `#else` that contains only `#pragma message` or `#warning`, or begins with
     /// `assert(false)`, is none. A branch
     /// with only NVIDIA's headers is not reported. A branch for a newer toolkit is usually optional on AMD, so a version
-    /// test without another branch has the severity info.
+    /// test without another branch has the severity info, unless it sets a variable that is declared before it.
     ///
     /// ## Fix safety
     ///
@@ -193,6 +193,19 @@ fn check(cx: &CudaChecker<'_>) {
         }
         let who = cx.amd_macro();
         let arch = cx.target.arch.name();
+        if !chain.has_else
+            && let Some((first, variable)) = unset_variable(source, index)
+        {
+            cx.report_as(
+                &RULE,
+                serious,
+                HandledBy::You,
+                first.clone(),
+                format!("`{number}` is not defined on AMD, so {arch} compiles no branch, and `{variable}` has no value."),
+                RawFix::display_only(format!("Add a branch with a value: `#elif defined({who})`")),
+            );
+            continue;
+        }
         let (severity, takes) = if chain.has_path {
             (Severity::Advice, "compiles the other branch")
         } else if *number == "__CUDA_ARCH__" {
@@ -236,6 +249,26 @@ fn declares_device_code(source: &Source<'_>, index: usize) -> bool {
                     })
             })
         })
+}
+
+/// `Algorithm a;`, followed by a series of conditions whose branch at `index` begins with `a = …`: its first line, and `a`.
+fn unset_variable<'s>(source: &'s Source<'_>, index: usize) -> Option<(&'s Tokens, &'s str)> {
+    let mut depth = 0_u32;
+    let first = source.directives[..=index].iter().rev().find(|line| {
+        match source.directive_name(line) {
+            "endif" => depth += 1,
+            "if" | "ifdef" | "ifndef" if depth == 0 => return true,
+            "if" | "ifdef" | "ifndef" => depth -= 1,
+            _ => {}
+        }
+        false
+    })?;
+    let variable = first.start.checked_sub(2).filter(|name| *name > 0)?;
+    let name = source.token_text(variable);
+    let branch = source.directives[index].end;
+    let is_declared =
+        source.token_text(variable + 1) == ";" && source.kind(variable - 1) == Kind::Word;
+    (is_declared && source.reads(branch, &[name, "="])).then_some((first, name))
 }
 
 /// `cudaTriggerProgrammaticLaunchCompletion();` alone: it lets the next kernel start early, and is rightly left out on AMD.

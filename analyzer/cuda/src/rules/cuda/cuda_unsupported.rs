@@ -1,6 +1,6 @@
 //! HW903: CUDA names without a HIP equivalent.
 
-use crate::{CudaChecker, Kind, Name, RocName, is_the_projects, name};
+use crate::{CudaChecker, Kind, Name, RocName, defines, name};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::sort;
 use hipward_analyzer_core::words::listed;
@@ -106,10 +106,12 @@ fn check(cx: &CudaChecker<'_>) {
                 name(word) == Some(Name::Unsupported)
                     || rounds(word)
                     || is_bfloat16_conversion(word)
+                    || OTHERS.contains(&word)
             }
         })
-        .filter(|(word, _)| !is_the_projects(cx.source, word))
+        .filter(|(word, _)| !is_defined(cx, word))
         .flat_map(|(word, _)| cx.uses(word).map(move |at| (at, word)))
+        .filter(|(at, _)| !defines(cx.source, *at))
         .collect();
     for (at, word) in sort::by_key(found, |(at, _)| [*at as usize, 0, 0]) {
         let library = match is_in_miopen(word) {
@@ -133,6 +135,7 @@ fn check(cx: &CudaChecker<'_>) {
             "__floats2bfloat162_rn" => {
                 "Use `__halves2bfloat162(__float2bfloat16(x), __float2bfloat16(y))`".to_owned()
             }
+            "make_bfloat162" => "Use `__halves2bfloat162(x, y)`".to_owned(),
             _ if is_bfloat16_conversion(word) => "Convert through `float` on AMD".to_owned(),
             _ if is_rounded(word) && is_in_library() => {
                 message = format!("By default HIP does not declare `{word}`.");
@@ -142,6 +145,17 @@ fn check(cx: &CudaChecker<'_>) {
         };
         cx.report(&RULE, at..at + 1, message, RawFix::display_only(fix));
     }
+}
+
+/// Functions of CUDA's headers and of NVIDIA's compiler that HIPIFY's tables do not have.
+const OTHERS: [&str; 2] = ["make_bfloat162", "__nvvm_get_smem_pointer"];
+
+/// True if AMD compiles a definition of the word in this source. `#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800)`
+/// is around many.
+fn is_defined(cx: &CudaChecker<'_>, word: &str) -> bool {
+    let source = cx.source;
+    let mut places = source.places(word).iter();
+    source.is_macro(word) || places.any(|at| !cx.is_skipped(*at) && defines(source, *at))
 }
 
 fn under_guard(cx: &CudaChecker<'_>) -> String {

@@ -2,6 +2,7 @@
 
 pub mod ballot_width;
 pub mod block_lanes;
+pub mod compute_capability;
 pub mod cooperative_groups;
 pub mod cuda_api;
 pub mod cuda_arch;
@@ -35,6 +36,7 @@ rules! {
     launch_bounds,
     block_lanes,
     half_atomic,
+    compute_capability,
     shared_memory,
     texture,
     dynamic_parallelism,

@@ -1,6 +1,6 @@
 //! Sources whose lanes exchange data within half of a wavefront only, which is right with 64 lanes too.
 
-use super::counts_to_32;
+use super::{constant, counts_to_32};
 use crate::Source;
 use crate::token_stream::Tokens;
 
@@ -78,19 +78,24 @@ fn is_short(source: &Source<'_>, distance: &str) -> bool {
     }
     let places = source.places(distance);
     let has_limit = || {
-        places.iter().any(|at| {
-            source.reads(*at + 1, &["<", "32"]) || source.reads(*at + 1, &["<=", "16"])
-        })
+        places
+            .iter()
+            .any(|at| source.reads(*at + 1, &["<", "32"]) || source.reads(*at + 1, &["<=", "16"]))
     };
     let mut values = places
         .iter()
         .filter(|at| source.reads(**at + 1, &["="]))
-        .map(|at| source.token_text(*at + 2))
+        .map(|at| *at + 2)
         .peekable();
     values.peek().is_some()
-        && values.all(|value| match value {
+        && values.all(|value| match source.token_text(value) {
             "16" | "8" | "4" | "2" => true,
             "1" => has_limit(),
-            _ => false,
+            // `WARP_SIZE / 2`, where that is 32
+            name => {
+                let defined = source.definition(name);
+                source.reads(value + 1, &["/", "2", ";"])
+                    && defined.is_some_and(|(_, at)| constant(source, at + 1) == Some(at))
+            }
         })
 }
