@@ -43,7 +43,9 @@ impl Language {
             }
             "toml" if lower == "pixi.toml" || lower.starts_with("pylock.") => Language::Pyproject,
             _ if matches!(&*lower, "pipfile" | "pipfile.lock") => Language::Pyproject,
-            _ if has("dockerfile") || has("containerfile") => Language::Dockerfile,
+            _ if has("dockerfile") || has("containerfile") || lower == "singularity" => {
+                Language::Dockerfile
+            }
             _ if matches!(&*lower, "makefile" | "gnumakefile") => Language::Makefile,
             _ if lower == ".env" || lower.starts_with(".env.") => Language::Shell,
             _ => return None,

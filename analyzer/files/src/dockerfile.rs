@@ -50,14 +50,27 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
         }
     }
     // `ARG BASE=nvidia/cuda:12.4` and `FROM ${BASE}`: the argument is the image.
-    for (key, value) in arguments {
-        if from_arguments.contains(&key) {
+    for (key, value) in &arguments {
+        if from_arguments.contains(key) {
             facts.images.push(Image {
-                name: value,
+                name: alternative(*value, &arguments).unwrap_or(*value),
                 guarded: false,
             });
         }
     }
+}
+
+/// The image in `${CUDA:+"nvidia/cuda:$CUDA"}`, if `CUDA` has a value.
+fn alternative<'a>(value: Text<'a>, arguments: &[(&str, Text<'a>)]) -> Option<Text<'a>> {
+    let name = shell::variable(value.as_str())?;
+    let start = value.as_str().find(":+")? + 2;
+    let has_value = arguments
+        .iter()
+        .any(|(key, value)| *key == name && !value.is_empty());
+    let text = value.from(start).as_str();
+    let inner = text.trim_end_matches('}').trim_matches('"');
+    let quote = text.len() - text.trim_start_matches('"').len();
+    has_value.then(|| value.part(start + quote..start + quote + inner.len()))
 }
 
 /// Sections of a definition that are shell.

@@ -14,6 +14,9 @@ const SCRIPTS: &str = "run script before_script after_script command commands se
 /// Keys whose children are variables.
 const ENVIRONMENTS: &str = "env environment variables envs args build-args build_args";
 
+/// Modules whose packages are built for CUDA, in the names of classes that a program makes.
+const CUDA_MODULES: &str = "apex cudf cuml cupy transformer_engine";
+
 /// Parses a YAML file into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let mut open: Vec<usize> = Vec::new();
@@ -181,7 +184,16 @@ fn keep<'a>(index: usize, block: Option<Text<'a>>, facts: &mut Facts<'a>) {
     } else if name == "value" && column > 0 {
         variable_of_a_pod(index, facts);
     }
-    if name.contains("image") || name == "container" {
+    // Hydra's `_target_: apex.optimizers.FusedAdam`
+    if name == "_target_" {
+        let module = plain.to(plain.as_str().find('.').unwrap_or(0));
+        if listed(CUDA_MODULES, module.as_str()) {
+            facts
+                .requirements
+                .extend(requirements::requirement(module, false));
+        }
+    }
+    if name.contains("image") || name.ends_with("IMAGE") || name == "container" {
         let guarded = is_guarded(index, facts);
         facts.images.push(Image {
             name: plain,

@@ -259,14 +259,24 @@ pub fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str])
     let mut child = node;
     for parent in tree.ancestors(node) {
         match tree.kind(parent) {
-            Kind::FunctionDefinition | Kind::ClassDefinition | Kind::Lambda => return false,
+            // `@withPackage("cudf")` skips a test.
+            Kind::FunctionDefinition => {
+                let module = module_of(tree.text(node));
+                return tree.parent(parent).is_some_and(|decorated| {
+                    tree.parts(decorated).any(|part| {
+                        tree.kind(part) == Kind::Decorator && tree.text(part).contains(module)
+                    })
+                });
+            }
+            Kind::ClassDefinition | Kind::Lambda => return false,
             Kind::TryStatement if tree.field(child) == Field::Body => {
                 let handler = tree
                     .parts(parent)
                     .filter(|part| tree.kind(*part) == Kind::ExceptClause)
                     .find(|handler| catches(semantics, *handler, errors));
                 if handler.is_some_and(|handler| {
-                    !gives_up(semantics, handler) && !is_called_unchecked(semantics, node, handler)
+                    !gives_up(semantics, node, handler)
+                        && !is_called_unchecked(semantics, node, handler)
                 }) {
                     return true;
                 }
@@ -352,13 +362,13 @@ fn catches(semantics: &Semantics<'_>, handler: Node, errors: &[&str]) -> bool {
 }
 
 /// True for a handler that only reports the failure of the whole module: its last statement raises or exits. In a
-/// function, the failure ends a feature that its callers may not use.
-fn gives_up(semantics: &Semantics<'_>, handler: Node) -> bool {
+/// function, the failure ends a feature that its callers may not use, unless it is one of NVIDIA's driver.
+fn gives_up(semantics: &Semantics<'_>, import: Node, handler: Node) -> bool {
     let tree = &semantics.tree;
     let is_in_function = tree
         .ancestors(handler)
         .any(|around| tree.kind(around) == Kind::FunctionDefinition);
-    if is_in_function {
+    if is_in_function && !DRIVER_MODULES.contains(&module_of(tree.text(import))) {
         return false;
     }
     tree.parts(handler)
@@ -392,12 +402,11 @@ fn handles_nvml_errors(semantics: &Semantics<'_>) -> bool {
 /// name the module: `if xformers_enabled():`, `if backend == Backend.XFORMERS:` before `import xformers`.
 fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
     let tree = &semantics.tree;
-    let module = tree
-        .text(import)
-        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .find(|word| word.len() > 3 && !matches!(*word, "from" | "import"))
-        .unwrap_or("import");
+    let module = module_of(tree.text(import));
     let installed_only = DRIVER_MODULES.contains(&module) && !handles_nvml_errors(semantics);
+    if installed_only && is_set_to_availability(semantics, condition) {
+        return false;
+    }
     tree.subtree(condition)
         .filter(|name| tree.kind(*name) == Kind::Identifier && !is_true_on_rocm(semantics, *name))
         .any(|name| {
@@ -418,6 +427,14 @@ fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node)
         })
 }
 
+/// `cudf` of `import cudf`
+fn module_of(import: &str) -> &str {
+    import
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .find(|word| word.len() > 3 && !matches!(*word, "from" | "import"))
+        .unwrap_or("import")
+}
+
 /// `torch.cuda.is_available()` returns true on ROCm, so it does not check for a library of CUDA.
 fn is_true_on_rocm(semantics: &Semantics<'_>, name: Node) -> bool {
     semantics
@@ -425,6 +442,20 @@ fn is_true_on_rocm(semantics: &Semantics<'_>, name: Node) -> bool {
         .parent(name)
         .and_then(|access| semantics.resolve(access))
         .is_some_and(|called| called.is("torch.cuda.is_available"))
+}
+
+/// `if self.gpu_available:`, which the source sets with `self.gpu_available = torch.cuda.is_available()`
+fn is_set_to_availability(semantics: &Semantics<'_>, condition: Node) -> bool {
+    let tree = &semantics.tree;
+    tree.nodes()
+        .filter(|node| tree.kind(*node) == Kind::Assignment)
+        .any(|assignment| {
+            tree.child(assignment, Field::Left)
+                .is_some_and(|left| tree.text(left) == tree.text(condition))
+                && tree
+                    .child(assignment, Field::Right)
+                    .is_some_and(|value| tree.text(value) == "torch.cuda.is_available()")
+        })
 }
 
 /// `if self.use_gpu:`, which the source sets with `self.use_gpu = info["rapids_available"]`.

@@ -39,7 +39,8 @@ declare_rule! {
     /// LIBS = -L/opt/rocm/lib -lamdhip64 -lhipblas
     /// ```
     ///
-    /// Behind a condition on CUDA the severity is info. A file that already uses HIP is not reported. One finding names
+    /// A variable of FindCUDA, such as `${CUDA_cusparse_LIBRARY}`, is empty on a ROCm host: a warning, because the targets may
+    /// not need it. Behind a condition on CUDA the severity is info. A file that already uses HIP is not reported. One finding names
     /// all libraries of a command.
     ///
     /// ## Fix safety
@@ -54,7 +55,10 @@ declare_rule! {
         title: "The linker finds no CUDA library on a ROCm host",
         family: BuildFiles,
         severity: Error,
-        also: [Info "behind a condition on CUDA"],
+        also: [
+            Info "behind a condition on CUDA",
+            Warning "for a variable of FindCUDA",
+        ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
@@ -157,6 +161,14 @@ fn report<'a>(
             Severity::Info,
             format!(
                 "{} is for CUDA; HIP needs a separate branch.",
+                names.join(", ")
+            ),
+        )
+    } else if prefix.starts_with('$') {
+        (
+            Severity::Warning,
+            format!(
+                "FindCUDA sets {}, so it is empty on a ROCm host, and its functions are missing at the link step.",
                 names.join(", ")
             ),
         )

@@ -89,6 +89,8 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("--threads", "nothing"),
     ("--fmad", "-ffp-contract=off"),
     ("-Xfatbin", "--offload-compress"),
+    ("-ccbin", "nothing: hipcc compiles the host code too"),
+    ("-Xcompiler=", "the option itself"),
 ];
 
 /// CMake commands that contain compiler options.

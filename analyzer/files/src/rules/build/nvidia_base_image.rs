@@ -305,8 +305,7 @@ fn is_named_cuda(name: &str) -> bool {
 }
 
 /// Projects whose releases are images for CUDA, while those for other GPUs have a suffix.
-const RELEASES: &str =
-    "lmsysorg/sglang openmmlab/lmdeploy ghcr.io/huggingface/text-generation-inference";
+const RELEASES: &str = "lmsysorg/sglang mosaicml/pytorch openmmlab/lmdeploy ghcr.io/huggingface/text-generation-inference";
 
 /// `lmsysorg/sglang:v0.5.6`
 fn is_release(name: &str) -> bool {

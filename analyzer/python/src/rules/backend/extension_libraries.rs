@@ -1,13 +1,15 @@
 //! HW012: an extension that links CUDA libraries by name.
 
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::has_text;
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `CUDAExtension(…, libraries=["cublas", …])` and the same in `extra_link_args=["-lcublas"]`.
+    /// Finds `CUDAExtension(…, libraries=["cublas", …])` and the same in `extra_link_args=["-lcublas"]`, in a dictionary of
+    /// such arguments, and in `libraries.append("cublas")`.
     ///
     /// ## Why on ROCm
     ///
@@ -49,7 +51,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
-        visit: [KeywordArgument],
+        visit: [KeywordArgument, Pair, Call],
     }
 }
 
@@ -76,27 +78,35 @@ const EXTENSIONS: &[&str] = &[
     "torch.utils.cpp_extension.load_inline",
 ];
 
-fn check(cx: &PythonChecker<'_>, argument: Node) {
+/// The arguments with libraries. The others contain options: `-lcublas`.
+const ARGUMENTS: &[&str] = &["libraries", "extra_link_args", "extra_ldflags"];
+
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
-    let name = tree
-        .child(argument, Field::Name)
-        .map(|name| tree.text(name));
-    if !matches!(
-        name,
-        Some("libraries" | "extra_link_args" | "extra_ldflags")
-    ) {
-        return;
-    }
-    let call = tree
-        .parent(argument)
-        .and_then(|arguments| tree.parent(arguments));
-    let is_extension = call
-        .and_then(|call| cx.callee(call))
-        .is_some_and(|function| function.is_any(EXTENSIONS));
-    let Some(value) = tree.child(argument, Field::Value).filter(|_| is_extension) else {
+    let text = |field| tree.child(node, field).map_or("", |name| tree.text(name));
+    let (name, lists) = match tree.kind(node) {
+        // `{"extra_ldflags": ["-lcublas"]}`, for `load(**options)`
+        Kind::Pair => (text(Field::Key), tree.child(node, Field::Value)),
+        Kind::KeywordArgument => (text(Field::Name), tree.child(node, Field::Value)),
+        // `libraries.append("cublas")`
+        _ => (
+            text(Field::Function).trim_end_matches(".append"),
+            tree.child(node, Field::Arguments),
+        ),
+    };
+    let name = name.trim_matches(['"', '\'']);
+    let Some(value) = lists.filter(|_| ARGUMENTS.contains(&name)) else {
         return;
     };
-    if cx.mentions_hip() {
+    let is_extension = match tree.kind(node) {
+        Kind::KeywordArgument => tree
+            .parent(node)
+            .and_then(|arguments| tree.parent(arguments))
+            .and_then(|call| cx.callee(call))
+            .is_some_and(|function| function.is_any(EXTENSIONS)),
+        _ => has_text(cx, "cpp_extension"),
+    };
+    if !is_extension || cx.mentions_hip() {
         return;
     }
     let value = cx.semantics.expression(value);
@@ -107,13 +117,13 @@ fn check(cx: &PythonChecker<'_>, argument: Node) {
     };
     let lists = lists
         .into_iter()
-        .filter(|list| tree.kind(*list) == Kind::List);
+        .filter(|list| matches!(tree.kind(*list), Kind::List | Kind::ArgumentList));
     for item in lists.flat_map(|list| tree.parts(list)) {
         let Some(text) = string(&cx.semantics, item) else {
             continue;
         };
         let library = text.strip_prefix("-l").unwrap_or(text);
-        let is_option = name != Some("libraries");
+        let is_option = name != "libraries";
         if is_option && library == text {
             continue;
         }

@@ -71,12 +71,15 @@ declare_rule! {
         visit: [String, Call, Subscript],
     }
 }
-/// Prefixes of the options that make clang stop. `-lineinfo`, `-Xcompiler` and `-use_fast_math` only cause a warning.
+/// Prefixes of the options that make clang stop. `-lineinfo`, `-Xcompiler` as a word of its own and `-use_fast_math` only
+/// cause a warning.
 const UNKNOWN: &[&str] = &[
     "-gencode",
     "--generate-code",
     "--expt-relaxed-constexpr",
     "--expt-extended-lambda",
+    "--extended-lambda",
+    "-Xcompiler=",
     "--use_fast_math",
     "--ptxas-options",
     "-Xptxas",

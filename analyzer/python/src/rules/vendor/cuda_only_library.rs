@@ -117,6 +117,10 @@ const LIBRARIES: &[(&str, &str)] = &[
         "Use a sparse convolution library with a HIP build",
     ),
     (
+        "quiver graphlearn_torch dgNN",
+        "Use the loaders and layers of PyTorch Geometric",
+    ),
+    (
         "cudf cuml cugraph rmm dask_cuda dask_cudf",
         "Use AMD's ROCm-DS (hipDF for cuDF), or pandas and scikit-learn",
     ),

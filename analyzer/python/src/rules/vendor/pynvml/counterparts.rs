@@ -230,11 +230,11 @@ pub(super) const COUNTERPARTS: &[(&str, &str)] = &[
     ),
     (
         "nvmlDeviceGetCpuAffinity",
-        "amdsmi_get_gpu_topo_numa_affinity",
+        "amdsmi_get_cpu_affinity_with_scope",
     ),
     (
         "nvmlDeviceGetCpuAffinityWithinScope",
-        "amdsmi_get_gpu_topo_numa_affinity",
+        "amdsmi_get_cpu_affinity_with_scope",
     ),
     (
         "nvmlDeviceSetCpuAffinity",
