@@ -240,6 +240,14 @@ pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
     first_of.into_iter().map(|first| chains[first]).collect()
 }
 
+/// True for a source with an include guard or `#pragma once`.
+pub(crate) fn is_header(source: &TokenStream<'_>) -> bool {
+    let is_pragma = |line: &Directive| {
+        source.directive_name(line) == "pragma" && source.token_text(line.start + 2) == "once"
+    };
+    is_in_guard(source) || source.directives.iter().any(is_pragma)
+}
+
 /// True if an include guard is around the source.
 fn is_in_guard(source: &TokenStream<'_>) -> bool {
     let [first, second, ..] = &source.directives[..] else {

@@ -106,7 +106,7 @@ fn check(cx: &CudaChecker<'_>) {
                 name(word) == Some(Name::Unsupported)
                     || rounds(word)
                     || is_bfloat16_conversion(word)
-                    || OTHERS.contains(&word)
+                    || OTHERS.contains(word)
             }
         })
         .filter(|(word, _)| !is_defined(cx, word))

@@ -1,8 +1,10 @@
 //! HW909: NVIDIA assembly in `asm`.
 
+use crate::conditions::is_header;
 use crate::{CudaChecker, Kind, Source, Tokens};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::words::listed;
+use hipward_analyzer_core::{HandledBy, Severity};
 
 declare_rule! {
     /// ## What it does
@@ -52,6 +54,7 @@ declare_rule! {
         title: "PTX is NVIDIA's assembly",
         family: CudaCpp,
         severity: Error,
+        also: [Info "in an inline function that the source does not call"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
@@ -316,10 +319,21 @@ fn check(cx: &CudaChecker<'_>) {
                 continue;
             };
             if let Some((name, amd)) = instruction(source, template.clone()) {
-                cx.report(
+                let is_unused = unused_function(source, *at).is_some();
+                let severity = match is_unused || cx.knows_amd {
+                    true => Severity::Info,
+                    false => RULE.severity,
+                };
+                let ending = match is_unused {
+                    true => "; it is not compiled, because nothing calls this inline function.",
+                    false => ", which no AMD GPU supports.",
+                };
+                cx.report_as(
                     &RULE,
+                    severity,
+                    HandledBy::You,
                     *at..template.end.max(at + 1),
-                    format!("`{name}` is PTX, which no AMD GPU supports."),
+                    format!("`{name}` is PTX{ending}"),
                     equivalent(&name, amd).map(|amd| {
                         RawFix::display_only(format!("AMD has: {}", for_matrix_units(cx, &amd)))
                     }),
@@ -327,6 +341,36 @@ fn check(cx: &CudaChecker<'_>) {
             }
         }
     }
+}
+
+/// The name of the inline function around a token, if nothing in this source with kernels calls it: clang then emits no
+/// code for it. In a header, other sources may call it.
+fn unused_function<'a>(source: &Source<'a>, token: u32) -> Option<&'a str> {
+    /// An upper limit for the words between `inline` and the name.
+    const MAX: u32 = 12;
+    let mut close = None;
+    let mut at = token;
+    // The outermost `) {` is the function's; a namespace is around it.
+    while let Some(braces) = source.enclosing_braces(at) {
+        at = braces.start;
+        close = at
+            .checked_sub(1)
+            .filter(|close| source.token_text(*close) == ")")
+            .or(close);
+    }
+    let name = source.partner(close?)?.checked_sub(1)?;
+    let word = source.token_text(name);
+    let is_inline = (name.saturating_sub(MAX)..name)
+        .rev()
+        .map(|at| source.token_text(at))
+        .take_while(|text| !matches!(*text, ";" | "}" | "{"))
+        .any(|text| text.contains("inline"));
+    let has_kernel = source
+        .places("__global__")
+        .iter()
+        .any(|at| source.body_after(*at).is_some());
+    (is_inline && source.places(word).len() == 1 && has_kernel && !is_header(source))
+        .then_some(word)
 }
 
 /// The equivalent with the same result as the instruction, from its row of the table.

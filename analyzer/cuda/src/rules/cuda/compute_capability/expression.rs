@@ -225,8 +225,8 @@ impl<'a> Reader<'_, 'a> {
         // The declaration before this use; each function may have its own.
         let given =
             |at: &&u32| source.reads(**at + 1, &["="]) && !source.reads(**at + 1, &["=", "="]);
-        let before = source.places(name).iter().filter(|at| **at < self.at);
-        let Some(last) = before.filter(given).next_back() else {
+        let mut before = source.places(name).iter().filter(|at| **at < self.at);
+        let Some(last) = before.rfind(given) else {
             return Value::UNKNOWN;
         };
         let is_declared = matches!(source.before(*last, 1), "bool" | "int" | "auto" | "const");
