@@ -41,6 +41,7 @@ const HIPIFIED_CUB: &str = "cub config util_allocator util_ptx util_type block/b
 const NOT_HIPIFIED: &[(&str, &str)] = &[
     ("cudaProfiler.h", "hip/hip_runtime_api.h"),
     ("device_launch_parameters.h", ""),
+    ("cuda_device_runtime_api.h", "hip/hip_runtime_api.h"),
     ("device_atomic_functions.h", ""),
     ("sm_20_atomic_functions.h", ""),
     ("sm_30_intrinsics.h", ""),

@@ -37,11 +37,22 @@ const REGISTRY: &str = "from_registry";
 /// The method of an image that runs commands.
 const RUN: &str = "run_commands";
 
+/// The start of an image with CUDA.
+const CUDA_IMAGE: &str = "nvidia/cuda:";
+
 /// Arguments that select the GPU of a job.
 const KINDS: &[&str] = &["gpu", "instance_type"];
 
 /// Further words of a source that has such facts.
-const WORDS: &[&str] = &[INSTALL, GPU, RUN, "modal", "=\"ml."];
+const WORDS: &[&str] = &[
+    INSTALL,
+    GPU,
+    RUN,
+    CUDA_IMAGE,
+    "image = \"",
+    "modal",
+    "=\"ml.",
+];
 
 /// How many nested names, sums and lists are followed.
 const MAX_DEPTH: u8 = 8;
@@ -112,7 +123,10 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
             match tree.kind(argument) {
                 Kind::Call => Reader { semantics }.image(argument, &mut facts),
                 Kind::Pair => Reader { semantics }.environment(argument, &mut facts),
-                Kind::String => Reader { semantics }.resource(argument, &mut facts),
+                Kind::String => {
+                    Reader { semantics }.resource(argument, &mut facts);
+                    Reader { semantics }.constant(argument, &mut facts);
+                }
                 _ => {}
             }
             continue;
@@ -131,7 +145,9 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
             && is_setup()
             && let Some(value) = tree.child(argument, Field::Value)
         {
-            Reader { semantics }.read(value, false, MAX_DEPTH, &mut facts);
+            let reader = Reader { semantics };
+            reader.read(value, false, MAX_DEPTH, &mut facts);
+            reader.assigned(value, &mut facts);
         }
     }
     facts
@@ -290,15 +306,66 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
+    /// `image = "nvidia/cuda:12.4.1-devel-ubuntu22.04"`, and `f"nvidia/cuda:{version}-devel"` anywhere
+    fn constant(&self, string: Node, facts: &mut Facts<'a>) {
+        let tree = &self.semantics.tree;
+        let parts = tree.parts(string);
+        let content = parts.fold(None::<(usize, usize)>, |whole, part| {
+            let start = whole.map_or(tree.start(part), |(start, _)| start);
+            Some((start, tree.end(part)))
+        });
+        let Some((start, end)) = content else { return };
+        let name = Text::whole(tree.source()).part(start..end);
+        let is_given = || {
+            tree.parent(string).is_some_and(|parent| {
+                let left = tree.child(parent, Field::Left);
+                tree.kind(parent) == Kind::Assignment
+                    && left
+                        .is_some_and(|left| tree.text(left).to_ascii_lowercase().contains("image"))
+            })
+        };
+        let is_image = match name.as_str().strip_prefix(CUDA_IMAGE) {
+            Some(tag) => !tag.is_empty() && !tag.contains(' '),
+            None => name.as_str().contains("cuda") && name.as_str().contains(':') && is_given(),
+        };
+        if is_image && !never_runs_on_target(self.semantics, string) {
+            facts.images.push(Image {
+                name,
+                guarded: false,
+            });
+        }
+    }
+
+    /// `extras["train"] = ["apex"]`, for `extras_require=extras`
+    fn assigned(&self, dictionary: Node, facts: &mut Facts<'a>) {
+        let tree = &self.semantics.tree;
+        for assignment in tree.nodes() {
+            let left = tree.child(assignment, Field::Left);
+            let Some(item) = left.filter(|_| tree.kind(assignment) == Kind::Assignment) else {
+                continue;
+            };
+            let owner = tree.child(item, Field::Value);
+            if tree.kind(item) == Kind::Subscript
+                && owner.is_some_and(|owner| tree.text(owner) == tree.text(dictionary))
+            {
+                let key = tree.child(item, Field::Subscript);
+                self.group(key, tree.child(assignment, Field::Right), MAX_DEPTH, facts);
+            }
+        }
+    }
+
     /// `"gpu": ["cupy-cuda12x"]`
     fn extra(&self, pair: Node, depth: u8, facts: &mut Facts<'a>) {
         let tree = &self.semantics.tree;
         let key = tree.child(pair, Field::Key);
+        self.group(key, tree.child(pair, Field::Value), depth, facts);
+    }
+
+    /// The requirements of an extra.
+    fn group(&self, key: Option<Node>, value: Option<Node>, depth: u8, facts: &mut Facts<'a>) {
         let name = key.and_then(|key| self.text(key));
         let name = name.map_or("", Text::as_str);
-        let Some(value) = tree.child(pair, Field::Value) else {
-            return;
-        };
+        let Some(value) = value else { return };
         let first = facts.requirements.len();
         self.read(value, is_guarded_group(name), depth, facts);
         for found in facts.requirements.iter_mut().skip(first) {
@@ -383,6 +450,8 @@ mod tests {
                 "pynvml",
             ]
         );
+        let source = "extras = {}\nextras['watch'] = {'pynvml'}\nextras['gpu'] = ['cupy-cuda12x']\nother['x'] = ['apex']\nsetup(extras_require=extras)\n";
+        assert_eq!(shown(source), ["pynvml", "?cupy-cuda12x"]);
     }
 
     #[test]

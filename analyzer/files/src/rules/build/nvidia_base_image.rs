@@ -251,7 +251,9 @@ fn replace(cx: &FileChecker<'_>, image: Text<'_>, instead: Option<String>) {
             "Use {instead}, with its Ubuntu release's versions of the packages"
         )),
         // Replacing the line would leave the stage's own build arguments unused.
-        Some(instead) if name.contains('$') => RawFix::display_only(format!("Use {instead}")),
+        Some(instead) if name.contains(['$', '{']) => {
+            RawFix::display_only(format!("Use {instead}"))
+        }
         Some(instead) => {
             RawFix::unsafe_edits(format!("Use {instead}"), vec![(image.range(), instead)])
         }

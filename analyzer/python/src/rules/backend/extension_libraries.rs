@@ -90,7 +90,9 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         Kind::KeywordArgument => (text(Field::Name), tree.child(node, Field::Value)),
         // `libraries.append("cublas")`
         _ => (
-            text(Field::Function).trim_end_matches(".append"),
+            text(Field::Function)
+                .strip_suffix(".append")
+                .unwrap_or_default(),
             tree.child(node, Field::Arguments),
         ),
     };

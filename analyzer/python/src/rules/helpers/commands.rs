@@ -60,9 +60,9 @@ fn passes_parameter(cx: &PythonChecker<'_>, call: Node) -> bool {
     let parameter =
         function_around(cx, call).and_then(|function| function_parameter(cx, function, 0));
     let first = values(cx, call).first().map(|value| cx.tree().text(*value));
-    parameter
-        .zip(first)
-        .is_some_and(|(parameter, first)| first.trim_end_matches(".split()") == parameter)
+    parameter.zip(first).is_some_and(|(parameter, first)| {
+        first.strip_suffix(".split()").unwrap_or(first) == parameter
+    })
 }
 
 /// The words of a command, and the literal that contains all of it if there is one.

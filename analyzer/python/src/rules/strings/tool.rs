@@ -24,7 +24,7 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     };
     let program = command.words.first().copied().unwrap_or_default();
     let program = program.rsplit(['/', '\\']).next().unwrap_or_default();
-    let program = program.trim_end_matches(".exe");
+    let program = program.strip_suffix(".exe").unwrap_or(program);
     let Some((tool, instead)) = TOOLS.iter().find(|(tool, _)| *tool == program) else {
         return;
     };

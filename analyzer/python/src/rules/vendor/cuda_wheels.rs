@@ -177,8 +177,8 @@ fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
     }
     // `git+https://github.com/NVIDIA/apex.git`
     let name = word
-        .rsplit("github.com/")
-        .next()
+        .split("github.com/")
+        .last()
         .unwrap_or_default()
         .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/')))
         .next()
