@@ -605,6 +605,21 @@ fn any_text_is_analyzed_in_linear_time() {
             "macros of conditions",
             filled("#define A __CUDA_ARCH__ && B\n#define B A || A\n#if A\n"),
         ),
+        (
+            "capabilities",
+            filled("bool a = a || a || (a); if (a) if (a && getSMVersion() >= 90) b(); assert(a) "),
+        ),
+        (
+            "macros of a version",
+            filled("#if CUDART_VERSION > 1\n#define A\n#endif\n#ifdef A\nint a;\n#endif\n"),
+        ),
+        (
+            "assembly in braces",
+            format!(
+                "__global__ void k() {{}} {}",
+                filled("inline f() { asm(\"mov.u32 %laneid;\");")
+            ),
+        ),
         ("tests of a part", filled("#ifdef USE_CUDA\n#endif\n")),
         ("bits of lanes", filled("__popc(1u << (threadIdx.x & 31)) ")),
         (

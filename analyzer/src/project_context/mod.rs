@@ -77,7 +77,8 @@ impl<F: FileSource> ProjectContext<F> {
     ///
     /// The nearest folder with a build file that names the source decides. Otherwise it is the nearest folder with a build
     /// that applies to all files below it. If only one of several builds runs hipify, the names stay CUDA's for it, except
-    /// in a source that none of them names.
+    /// in a source that none of them names. A `setup.py` above them that lists the source by its path counts more than a
+    /// CMake file, which is there for development.
     pub fn pytorch_extension(&self, path: &str) -> Option<bool> {
         let mut general = None;
         let mut folder = parent(path);
@@ -95,7 +96,8 @@ impl<F: FileSource> ProjectContext<F> {
                     named.any(|build| {
                         build.how == How::Hipified
                             || build.cmake == Some(Cmake::Part) && self.is_hipified_above(here)
-                    }) || !is_source(path) && builds.iter().any(is_for_headers),
+                    }) || !is_source(path) && builds.iter().any(is_for_headers)
+                        || self.is_listed_above(path, here),
                 );
             }
             let mut speaks = builds
@@ -110,7 +112,30 @@ impl<F: FileSource> ProjectContext<F> {
             }
             folder = above(&self.files, here);
         }
-        general.or_else(|| self.is_loaded_beside(path).then_some(true))
+        match general {
+            Some(is_hipified) => Some(is_hipified || self.is_listed_above(path, path)),
+            None => self.is_loaded_beside(path).then_some(true),
+        }
+    }
+
+    /// Whether a build above a folder runs hipify and lists the source by its path, or sources around the header.
+    fn is_listed_above(&self, path: &str, folder: &str) -> bool {
+        let mut folder = above(&self.files, folder);
+        while let Some(here) = folder {
+            let from_here = path[here.len()..].trim_start_matches('/');
+            let lists = |build: &Build| {
+                build.how == How::Hipified
+                    && build
+                        .sources
+                        .iter()
+                        .any(|source| source.is_path_of(from_here))
+            };
+            if self.builds(here).iter().any(lists) {
+                return true;
+            }
+            folder = above(&self.files, here);
+        }
+        false
     }
 
     /// Whether a module in a folder beside the source's loads it as an extension: `src/model.py` for `cuda/x.cu`, with the

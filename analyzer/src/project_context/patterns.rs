@@ -41,6 +41,19 @@ impl Pattern {
         self.0.ends_with(".cu")
     }
 
+    /// Whether it is the path of the source at `path`, or of device code in a folder around the header there.
+    pub(super) fn is_path_of(&self, path: &str) -> bool {
+        if is_source(path) {
+            return self.0 == path;
+        }
+        let folder = self.0.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.is_device_code()
+            && !folder.is_empty()
+            && path
+                .strip_prefix(folder)
+                .is_some_and(|rest| rest.starts_with('/'))
+    }
+
     /// Whether it names the file at `path`, by the last parts of the path.
     pub(super) fn fits(&self, path: &str) -> bool {
         let mut parts = path.rsplit('/');

@@ -57,6 +57,34 @@ fn extension_is_hipified_within_its_repository() {
 }
 
 #[test]
+fn listed_path_in_a_setup_script_counts_more_than_a_cmake_file_below_it() {
+    let files = [
+        ("a/.git", ""),
+        (
+            "a/setup.py",
+            "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', ['ops/csrc/x.cu'])",
+        ),
+        (
+            "a/ops/csrc/CMakeLists.txt",
+            "project(ops LANGUAGES CXX CUDA)\nfile(GLOB S ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)\nadd_library(ops ${S})",
+        ),
+        (
+            "a/other/ops/csrc/CMakeLists.txt",
+            "project(other LANGUAGES CXX CUDA)\nadd_library(other x.cu)",
+        ),
+    ];
+    for (path, wanted) in [
+        ("a/ops/csrc/x.cu", "hipify"),
+        ("a/ops/csrc/include/x.cuh", "hipify"),
+        ("a/ops/csrc/test.cu", "none"),
+        ("a/other/ops/csrc/x.cu", "none"),
+        ("a/other/ops/csrc/x.cuh", "none"),
+    ] {
+        assert_eq!(who(&files, path), wanted, "{path}");
+    }
+}
+
+#[test]
 fn nearest_build_file_that_names_a_source_decides() {
     let files = [
         ("a/.git", ""),

@@ -210,6 +210,9 @@ struct Branches {
     has_else: bool,
 }
 
+/// An upper limit for the tokens of a branch without braces.
+const MAX_STATEMENT: u32 = 100;
+
 fn branches(cx: &CudaChecker<'_>, first: u32) -> Branches {
     let source = cx.source;
     let mut found = Branches {
@@ -223,7 +226,7 @@ fn branches(cx: &CudaChecker<'_>, first: u32) -> Branches {
         found.conditions.push(call.start + 1..call.end - 1);
         let body = match source.token_text(call.end) {
             "{" => source.partner(call.end),
-            _ => (call.end..source.token_count()).find(|at| source.token_text(*at) == ";"),
+            _ => (call.end..call.end + MAX_STATEMENT).find(|at| source.token_text(*at) == ";"),
         };
         let Some(body) = body else { break };
         at = body + 1;

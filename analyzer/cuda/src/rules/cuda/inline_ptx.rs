@@ -1,5 +1,7 @@
 //! HW909: NVIDIA assembly in `asm`.
 
+use std::cell::LazyCell;
+
 use crate::conditions::is_header;
 use crate::{CudaChecker, Kind, Source, Tokens};
 use hipward_analyzer_core::diagnostic::RawFix;
@@ -310,6 +312,7 @@ const MODIFIERS: &str = "rn rz rm rp approx full ftz sat relu NaN xorsign cc hi 
 
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
+    let is_whole = LazyCell::new(|| is_whole(source));
     for keyword in ["asm", "__asm__", "__asm"] {
         for at in source.places(keyword) {
             if !cx.is_for_both(*at) {
@@ -319,7 +322,7 @@ fn check(cx: &CudaChecker<'_>) {
                 continue;
             };
             if let Some((name, amd)) = instruction(source, template.clone()) {
-                let is_unused = unused_function(source, *at).is_some();
+                let is_unused = *is_whole && is_unused(source, *at);
                 let severity = match is_unused || cx.knows_amd {
                     true => Severity::Info,
                     false => RULE.severity,
@@ -343,34 +346,42 @@ fn check(cx: &CudaChecker<'_>) {
     }
 }
 
-/// The name of the inline function around a token, if nothing in this source with kernels calls it: clang then emits no
-/// code for it. In a header, other sources may call it.
-fn unused_function<'a>(source: &Source<'a>, token: u32) -> Option<&'a str> {
-    /// An upper limit for the words between `inline` and the name.
+/// True for a source with kernels that is no header: other sources call none of its inline functions.
+fn is_whole(source: &Source<'_>) -> bool {
+    let mut kernels = source.places("__global__").iter();
+    kernels.any(|at| source.body_after(*at).is_some()) && !is_header(source)
+}
+
+/// True within an inline function that nothing in the source calls: clang emits no code for it.
+fn is_unused(source: &Source<'_>, token: u32) -> bool {
+    /// An upper limit for the words between `inline` and the name, and for braces within each other.
     const MAX: u32 = 12;
+    // The outermost `) {` is the function's; a namespace is around it.
     let mut close = None;
     let mut at = token;
-    // The outermost `) {` is the function's; a namespace is around it.
+    let mut levels = 0;
     while let Some(braces) = source.enclosing_braces(at) {
         at = braces.start;
-        close = at
-            .checked_sub(1)
-            .filter(|close| source.token_text(*close) == ")")
+        let before = at.checked_sub(1);
+        close = before
+            .filter(|before| source.token_text(*before) == ")")
             .or(close);
+        levels += 1;
+        if levels > MAX {
+            return false;
+        }
     }
-    let name = source.partner(close?)?.checked_sub(1)?;
+    let open = close.and_then(|close| source.partner(close));
+    let Some(name) = open.and_then(|open| open.checked_sub(1)) else {
+        return false;
+    };
     let word = source.token_text(name);
     let is_inline = (name.saturating_sub(MAX)..name)
         .rev()
         .map(|at| source.token_text(at))
         .take_while(|text| !matches!(*text, ";" | "}" | "{"))
         .any(|text| text.contains("inline"));
-    let has_kernel = source
-        .places("__global__")
-        .iter()
-        .any(|at| source.body_after(*at).is_some());
-    (is_inline && source.places(word).len() == 1 && has_kernel && !is_header(source))
-        .then_some(word)
+    is_inline && source.places(word).len() == 1
 }
 
 /// The equivalent with the same result as the instruction, from its row of the table.

@@ -14,8 +14,13 @@ pub(super) struct Value {
     pub from_capability: bool,
 }
 
-/// How many variables and parentheses within each other are followed.
+/// How many parentheses within each other are followed. A variable counts as several: each of its uses is evaluated.
 const MAX_DEPTH: u8 = 8;
+const OF_A_VARIABLE: u8 = 3;
+
+/// How many uses of a variable before this one are looked at, and how long its value may be: the time stays linear.
+const MAX_USES: usize = 64;
+const MAX_LENGTH: u32 = 60;
 
 /// Evaluates an expression with `&&`, `||`, `!`, comparisons, sums and products.
 pub(super) fn evaluate(source: &Source<'_>, expression: Tokens, device: Capability) -> Value {
@@ -208,8 +213,12 @@ impl<'a> Reader<'_, 'a> {
     fn variable(&mut self, name: &str) -> Value {
         let source = self.source;
         let (major, minor) = self.device;
+        // The declaration before this use; each function may have its own.
+        let places = source.places(name);
+        let end = places.partition_point(|at| *at < self.at);
+        let before = &places[end.saturating_sub(MAX_USES)..end];
         // `cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0)`
-        let attribute = source.places(name).iter().find_map(|at| {
+        let attribute = before.iter().find_map(|at| {
             (source.before(*at, 1) == "&" && source.token_text(at + 1) == ",")
                 .then(|| source.token_text(at + 2))
         });
@@ -222,24 +231,22 @@ impl<'a> Reader<'_, 'a> {
             }
             _ => {}
         }
-        // The declaration before this use; each function may have its own.
-        let given =
+        let is_set =
             |at: &&u32| source.reads(**at + 1, &["="]) && !source.reads(**at + 1, &["=", "="]);
-        let mut before = source.places(name).iter().filter(|at| **at < self.at);
-        let Some(last) = before.rfind(given) else {
+        let Some(last) = before.iter().rfind(is_set) else {
             return Value::UNKNOWN;
         };
         let is_declared = matches!(source.before(*last, 1), "bool" | "int" | "auto" | "const");
         let start = last + 2;
-        let end =
-            (start..source.token_count().min(start + 60)).find(|at| source.token_text(*at) == ";");
+        let end = (start..source.token_count().min(start + MAX_LENGTH))
+            .find(|at| source.token_text(*at) == ";");
         match end.filter(|_| is_declared) {
             Some(end) => Reader {
                 source,
                 at: start,
                 end,
                 device: self.device,
-                depth: self.depth,
+                depth: self.depth.saturating_sub(OF_A_VARIABLE),
             }
             .binary(0),
             None => Value::UNKNOWN,
