@@ -19,6 +19,8 @@ pub struct Facts<'a> {
     /// `key: value` in the description of a container or a pod.
     pub entries: Vec<Entry<'a>>,
     pub cmake_calls: Vec<CmakeCall<'a>>,
+    /// The C++ standards in options of a PyTorch extension: the `14` of `-std=c++14`.
+    pub cpp_standards: Vec<Text<'a>>,
     /// Python programs in shell commands: `python -c '…'`, `python - <<'EOF'`.
     pub python: Vec<Text<'a>>,
     /// A tool generates the file: a lock file of uv, Poetry, PDM or Pipenv.

@@ -147,6 +147,7 @@ fn address(whole: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
         Some(at) => whole.from(at + 5),
         None => {
             let path = whole.to(text.find('#').unwrap_or(text.len()));
+            let path = path.to(path.as_str().trim_end_matches('/').len());
             // `…/apex.git@a1b2c3`; an `@` before the path belongs to a user name.
             let scheme = path.as_str().find("://").map_or(0, |at| at + 3);
             let path = path.from(scheme);
@@ -250,6 +251,10 @@ mod tests {
         }
         for (text, name) in [
             ("git+https://github.com/NVIDIA/apex.git@a1b2", "apex"),
+            (
+                "git+https://h/o/tiny-cuda-nn/#subdirectory=bindings/torch",
+                "tiny-cuda-nn",
+            ),
             ("git+https://user@host/o/Some_Repo#egg=thing", "thing"),
             (
                 "https://host/flash_attn-2.7+cu12-cp311-linux_x86_64.whl",

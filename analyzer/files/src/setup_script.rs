@@ -40,6 +40,9 @@ const RUN: &str = "run_commands";
 /// The start of an image with CUDA.
 const CUDA_IMAGE: &str = "nvidia/cuda:";
 
+/// The options for a C++ standard, before its number.
+const STANDARDS: [&str; 2] = ["-std=c++", "-std=gnu++"];
+
 /// Arguments that select the GPU of a job.
 const KINDS: &[&str] = &["gpu", "instance_type"];
 
@@ -50,6 +53,7 @@ const WORDS: &[&str] = &[
     RUN,
     CUDA_IMAGE,
     "image = \"",
+    "-std=",
     "modal",
     "=\"ml.",
 ];
@@ -83,6 +87,7 @@ impl PythonExtension for SetupScript<'_> {
             let is_empty = facts.requirements.is_empty()
                 && facts.entries.is_empty()
                 && facts.images.is_empty()
+                && facts.cpp_standards.is_empty()
                 && facts.commands.is_empty();
             if !is_empty {
                 facts.comments = semantics.tree.comments(Vec::new());
@@ -126,6 +131,7 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
                 Kind::String => {
                     Reader { semantics }.resource(argument, &mut facts);
                     Reader { semantics }.constant(argument, &mut facts);
+                    Reader { semantics }.standard(argument, &mut facts);
                 }
                 _ => {}
             }
@@ -333,6 +339,24 @@ impl<'a> Reader<'_, 'a> {
                 name,
                 guarded: false,
             });
+        }
+    }
+
+    /// `"-std=c++14"` in a source that builds an extension
+    fn standard(&self, string: Node, facts: &mut Facts<'a>) {
+        let source = self.semantics.tree.source();
+        let option = self
+            .text(string)
+            .filter(|_| source.contains("cpp_extension"));
+        let Some(option) = option else { return };
+        let number = STANDARDS
+            .iter()
+            .find_map(|start| option.as_str().strip_prefix(start));
+        if let Some(number) = number
+            && !never_runs_on_target(self.semantics, string)
+        {
+            let start = option.as_str().len() - number.len();
+            facts.cpp_standards.push(option.from(start));
         }
     }
 

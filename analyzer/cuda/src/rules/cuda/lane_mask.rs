@@ -163,9 +163,28 @@ fn check_mask<'a>(
                 let edits = vec![(source.span(mask.clone()), full.to_owned())];
                 let fix = RawFix::unsafe_edits(format!("Write `{full}`"), edits);
                 cx.report(&RULE, mask, message, fix);
+            } else if let Some(one) = shifted(source, &mask) {
+                let message = format!("{} `{text}` has 32.", sentence(cx, function));
+                let edits = vec![(source.span(one..one + 1), "1ull".to_owned())];
+                let fix = RawFix::unsafe_edits("Shift a number of 64 bits", edits);
+                cx.report(&RULE, mask, message, fix);
             }
         }
     }
+}
+
+/// The number of `(1u << lanes) - 1`, if it has 32 bits.
+fn shifted(source: &Source<'_>, mask: &Tokens) -> Option<u32> {
+    let mut tokens = mask.clone();
+    let one = tokens.find(|at| source.token_text(*at) != "(")?;
+    let rest = one + 3..mask.end;
+    let is_simple = rest.into_iter().all(|at| {
+        let text = source.token_text(at);
+        !matches!(text, "|" | "&" | "+" | "?" | "*")
+            && integer(text).is_none_or(|(_, is_long)| !is_long)
+    });
+    let (value, is_long) = integer(source.token_text(one))?;
+    (value == 1 && !is_long && is_simple && source.reads(one + 1, &["<", "<"])).then_some(one)
 }
 
 /// The mask of all lanes that run the code: inside `if (tid < 32)` there are 32, and HIP checks that the mask has no others.

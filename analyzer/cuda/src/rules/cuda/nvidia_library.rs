@@ -82,6 +82,11 @@ const LIBRARIES: &[(&str, &str, &str)] = &[
     ("nvJitLink.h", "nvJitLink", "hipRTC's linker"),
     ("cuvid", "the video decoder", "rocDecode"),
     ("nvcuvid", "the video decoder", "rocDecode"),
+    (
+        "flashinfer/",
+        "FlashInfer",
+        "AMD's fork amd-flashinfer, or the attention of aiter",
+    ),
 ];
 
 fn check(cx: &CudaChecker<'_>) {
@@ -121,7 +126,7 @@ fn check(cx: &CudaChecker<'_>) {
         cx.report(
             &RULE,
             token..token + 1,
-            format!("{name} is NVIDIA's; AMD has {amd}, with a different interface."),
+            format!("{name} is for NVIDIA GPUs; AMD has {amd}, with a different interface."),
             RawFix::display_only(format!("Write a path for AMD with {amd}")),
         );
     }

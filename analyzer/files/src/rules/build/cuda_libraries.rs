@@ -114,6 +114,7 @@ fn check(cx: &FileChecker<'_>) {
             {
                 report(cx, call.guarded, call.arguments.iter().copied(), "CUDA::");
                 report(cx, call.guarded, call.arguments.iter().copied(), "${CUDA_");
+                report(cx, call.guarded, call.arguments.iter().copied(), "-l");
             }
         }
         return;

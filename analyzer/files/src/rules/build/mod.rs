@@ -3,6 +3,7 @@
 pub mod cmake_cuda;
 pub mod cmake_cuda_architectures;
 pub mod conda_cuda;
+pub mod cpp_standard;
 pub mod cuda_libraries;
 pub mod cuda_local_version;
 pub mod cuda_variable;
@@ -32,4 +33,5 @@ rules! {
     triton_package,
     torch_release,
     cuda_libraries,
+    cpp_standard,
 }

@@ -105,6 +105,13 @@ fn check(cx: &FileChecker<'_>) {
         }
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+        // `gantry run --beaker-image acme/train:cuda12.4`
+        for (option, image) in command.words.iter().zip(command.words.iter().skip(1)) {
+            let option = option.as_str();
+            if option == "--image" || option.starts_with("--") && option.ends_with("-image") {
+                report(cx, *image, true);
+            }
+        }
         if !matches!(
             command.program(),
             "docker" | "podman" | "nerdctl" | "singularity" | "apptainer"
@@ -296,14 +303,15 @@ fn has_cuda_tag(cx: &FileChecker<'_>, name: &str) -> bool {
         })
 }
 
-/// `acme/pytorch-cuda:2.8`. A name without a folder may be a stage.
+/// `acme/pytorch-cuda:2.8`, `acme/cuda11.8-ubuntu22.04`. A name without a folder may be a stage.
 fn is_named_cuda(name: &str) -> bool {
     let name = name.split([':', '@']).next().unwrap_or_default();
     name.contains('/')
         && !name.starts_with(['/', '.'])
-        && name
-            .split(['/', '-', '_', '.'])
-            .any(|piece| piece == "cuda")
+        && name.split(['/', '-', '_', '.']).any(|piece| {
+            let version = piece.strip_prefix("cuda");
+            version.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit()))
+        })
 }
 
 /// Projects whose releases are images for CUDA, while those for other GPUs have a suffix.

@@ -178,6 +178,18 @@ const PACKAGES: &[Package] = &[
         "Install CTranslate2's ROCm wheel, a file of its releases on GitHub since 4.7",
     ),
     // https://github.com/NVIDIA/warp/pull/1932
+    unavailable(
+        "tiny-cuda-nn",
+        OWN,
+        "tiny-cuda-nn is CUDA code without a ROCm build.",
+        "Write the network in PyTorch and compile it",
+    ),
+    other_build(
+        "auto-gptq",
+        OWN,
+        "PyPI's auto-gptq is built for CUDA, and the project is archived.",
+        "Use GPTQModel, which can be built for ROCm",
+    ),
     other_build(
         "warp-lang",
         OWN,

@@ -109,8 +109,8 @@ const LIBRARIES: &[(&str, &str)] = &[
     ),
     ("exllamav3", "Use exllamav2, which has a ROCm build"),
     (
-        "tinychat awq_inference_engine",
-        "Run AWQ models with vLLM, which has Triton kernels for them",
+        "tinychat awq_inference_engine torch_int",
+        "Run quantized models with vLLM, which has Triton kernels for them",
     ),
     (
         "spconv",
