@@ -85,7 +85,7 @@ const LIBRARIES: &[(&str, &str, &str)] = &[
     (
         "flashinfer/",
         "FlashInfer",
-        "AMD's fork amd-flashinfer, or the attention of aiter",
+        "the fork amd-flashinfer, and the attention of aiter",
     ),
 ];
 
