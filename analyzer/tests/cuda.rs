@@ -610,6 +610,13 @@ fn any_text_is_analyzed_in_linear_time() {
             filled("bool a = a || a || (a); if (a) if (a && getSMVersion() >= 90) b(); assert(a) "),
         ),
         (
+            "a series of versions",
+            format!(
+                "int a;\n#if A\n{}",
+                filled("#elif CUDART_VERSION > 1\na = 1;\n")
+            ),
+        ),
+        (
             "macros of a version",
             filled("#if CUDART_VERSION > 1\n#define A\n#endif\n#ifdef A\nint a;\n#endif\n"),
         ),

@@ -2,11 +2,19 @@
 //!
 //! A condition is evaluated twice, once as each vendor's compiler would, and either result may be unknown.
 
+mod chains;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 use super::lexer::{Directive, Kind};
 use super::token_stream::TokenStream;
+use chains::is_in_guard;
 use hipward_analyzer_core::words::listed;
+
+pub use chains::{Chain, chains};
+pub(crate) use chains::{holds_only, is_header};
 
 /// The vendors for which a part of the source is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,126 +186,6 @@ fn asked<'a>(source: &TokenStream<'a>, line: &Directive) -> Option<&'a str> {
         condition = condition.start + 1..condition.end.saturating_sub(1);
     }
     (condition.len() == 1).then(|| source.token_text(condition.start))
-}
-
-/// The state of an `#if` with its `#elif`s and its `#else`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Chain {
-    pub has_else: bool,
-    /// The `#else` contains more than messages of the compiler.
-    pub has_path: bool,
-    /// One of its branches tests for AMD.
-    pub names_amd: bool,
-    /// A condition in a branch that nvcc does not select tests for AMD.
-    pub has_amd_within: bool,
-    /// One of its branches is for AMD only, so the others are for other vendors.
-    is_shared_out: bool,
-}
-
-/// The chain that each preprocessor line opens or continues.
-pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
-    let mut first_of: Vec<usize> = (0..source.directives.len()).collect();
-    let mut chains = vec![Chain::default(); source.directives.len()];
-    // The first line, and whether nvcc selects the current branch.
-    let mut open: Vec<(usize, bool)> = Vec::new();
-    for (index, line) in source.directives.iter().enumerate() {
-        let name = source.directive_name(line);
-        let asks = |wanted: &dyn Fn(&str) -> bool| {
-            line.clone().any(|token| wanted(source.token_text(token)))
-        };
-        let is_nvccs =
-            name != "ifndef" && asks(&|word| word == "__CUDACC__") && !asks(&|word| word == "!");
-        match name {
-            "if" | "ifdef" | "ifndef" => open.push((index, is_nvccs)),
-            "endif" => {
-                open.pop();
-                continue;
-            }
-            "elif" | "elifdef" | "elifndef" | "else" => {
-                if let Some(last) = open.last_mut() {
-                    last.1 = is_nvccs;
-                }
-            }
-            _ => continue,
-        }
-        let first = open.last().map_or(index, |(first, _)| *first);
-        first_of[index] = first;
-        chains[first].has_else |= name == "else";
-        chains[first].has_path |= name == "else"
-            && !holds_only(source, index, &|line| {
-                matches!(source.directive_name(line), "pragma" | "warning")
-            })
-            && !fails(source, line.end);
-        if asks(&names_amd) {
-            chains[first].names_amd = true;
-            if let [.., (around, false), _] = open[..] {
-                chains[around].has_amd_within = true;
-            }
-        }
-        chains[first].is_shared_out |= name != "else"
-            && evaluate(source, line, CudaArch::Unknown) == Verdict::new(Some(true), Some(false));
-    }
-    first_of.into_iter().map(|first| chains[first]).collect()
-}
-
-/// True for a source with an include guard or `#pragma once`.
-pub(crate) fn is_header(source: &TokenStream<'_>) -> bool {
-    let is_pragma = |line: &Directive| {
-        source.directive_name(line) == "pragma" && source.token_text(line.start + 2) == "once"
-    };
-    is_in_guard(source) || source.directives.iter().any(is_pragma)
-}
-
-/// True if an include guard is around the source.
-fn is_in_guard(source: &TokenStream<'_>) -> bool {
-    let [first, second, ..] = &source.directives[..] else {
-        return false;
-    };
-    let word = |line: &Directive| source.token_text(line.start + 2);
-    let mut depth = 0_u32;
-    let end = source.directives.iter().position(|line| {
-        match source.directive_name(line) {
-            "if" | "ifdef" | "ifndef" => depth += 1,
-            "endif" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0
-    });
-    source.directive_name(first) == "ifndef"
-        && source.directive_name(second) == "define"
-        && second.len() == 3
-        && word(first) == word(second)
-        && end == Some(source.directives.len() - 1)
-}
-
-/// True for a branch that begins with `assert(false)`, `assert(0)` or `__trap()`.
-fn fails(source: &TokenStream<'_>, at: u32) -> bool {
-    match source.token_text(at) {
-        "assert" => {
-            matches!(source.token_text(at + 2), "false" | "0") && source.token_text(at + 3) == ")"
-        }
-        word => matches!(word, "__trap" | "__builtin_trap"),
-    }
-}
-
-/// True if the branch of the directive at `index` consists of directives that `is_one` accepts, and comments.
-pub(crate) fn holds_only(
-    source: &TokenStream<'_>,
-    index: usize,
-    is_one: &dyn Fn(&Directive) -> bool,
-) -> bool {
-    for pair in source.directives[index..].windows(2) {
-        if pair[1].start != pair[0].end {
-            return false;
-        }
-        if matches!(source.directive_name(&pair[1]), "endif" | "else" | "elif") {
-            return true;
-        }
-        if !is_one(&pair[1]) {
-            return false;
-        }
-    }
-    false
 }
 
 /// Macros that HIP does not define, so that they evaluate to 0.
@@ -632,130 +520,4 @@ fn names_nvidias_part(name: &str) -> bool {
         .any(|part| is_number(part) || listed(NVIDIAS, part))
         && !name.contains("DISABLE")
         && !name.contains("NO_")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::source::Source;
-
-    /// The vendors for which the words `a`, `b`, … of a text are compiled.
-    fn vendors(text: &str) -> String {
-        let source = Source::new(text);
-        (0..source.token_count())
-            .filter(|token| matches!(source.token_text(*token), "a" | "b" | "c"))
-            .map(|token| match source.vendors(token) {
-                Vendors::Both => '.',
-                Vendors::Amd => 'A',
-                Vendors::NotAmd => 'N',
-            })
-            .collect()
-    }
-
-    #[test]
-    fn branches_for_cuda_versions_are_not_compiled_on_amd() {
-        let skipped = |text: &str, arch| {
-            let source = Source::new(text);
-            changes_with(&source, arch)
-                .iter()
-                .any(|(_, vendors)| *vendors == Vendors::NotAmd)
-        };
-        for text in [
-            "#if CUDA_VERSION >= 12000\na\n#endif",
-            "#if defined(CUDART_VERSION) && CUDART_VERSION > 11080\na\n#endif",
-            "#if __CUDACC_VER_MAJOR__ > 11 || (__CUDACC_VER_MAJOR__ == 11 && __CUDACC_VER_MINOR__ >= 8)\na\n#endif",
-        ] {
-            assert!(skipped(text, CudaArch::Absent), "{text}");
-        }
-        assert!(!skipped("#ifdef USE_CUDA\na\n#endif", CudaArch::Absent));
-        assert!(skipped("#ifdef USE_CUDA\na\n#endif", CudaArch::Unbuilt));
-        assert!(!skipped("#ifndef WITH_CUDA\na\n#endif", CudaArch::Unbuilt));
-        assert!(!skipped(
-            "#if CUDA_VERSION < 9000\na\n#endif",
-            CudaArch::Unbuilt
-        ));
-    }
-
-    #[test]
-    fn conditions_determine_the_vendor_of_branches() {
-        for (text, wanted) in [
-            ("#ifdef USE_ROCM\na\n#else\nb\n#endif\nc", "AN."),
-            ("#ifndef __HIP_PLATFORM_AMD__\na\n#else\nb\n#endif", "NA"),
-            (
-                "#if defined(__HIPCC__) && X\na\n#elif Y > 2\nb\n#else\nc\n#endif",
-                "A..",
-            ),
-            ("#if !defined(USE_ROCM) && (X || Z)\na\n#endif\nb", "N."),
-            (
-                "#if defined(__CUDACC__) || defined(__HIPCC__)\na\n#endif",
-                ".",
-            ),
-            ("#if 0\na\n#else\nb\n#endif", "N."),
-            ("#define X 1\n#if X\na\n#else\nb\n#endif", ".N"),
-            ("#define X 0\n#if !X\na\n#else\nb\n#endif", ".N"),
-            (
-                "#ifndef G\n#define G\n#define X 1\n#if X\na\n#else\nb\n#endif\n#endif",
-                ".N",
-            ),
-            (
-                "#ifndef X\n#define X 1\n#endif\n#if X\na\n#else\nb\n#endif",
-                "..",
-            ),
-            ("#define X 1\n#undef X\n#if X\na\n#else\nb\n#endif", ".."),
-            (
-                "#ifndef X\n#define X 1\n#endif\n#if Y\n#define Z 1\n#endif\n#if Z\na\n#else\nb\n#endif",
-                "..",
-            ),
-            ("#define USE_HIP 0\n#if USE_HIP\na\n#else\nb\n#endif", "AN"),
-            ("#if __CUDA_ARCH__ >= 800\na\n#else\nb\n#endif", "N."),
-            ("#if __CUDA_ARCH__ >= 800\na\n#endif", "."),
-            (
-                "#ifdef USE_ROCM\n#if X\na\n#else\nb\n#endif\n#endif\nc",
-                "AA.",
-            ),
-            ("#ifndef MY_HIP_H\na\n#endif", "."),
-            ("#if BUILD_CUDA\na\n#endif\n#if BUILD_HIP\nb\n#endif", "NA"),
-            ("#if BUILD_CUDA\na\n#endif", "."),
-            ("#if USE_CUFFT\na\n#endif\n#if USE_ROCFFT\nb\n#endif", "N."),
-            ("#ifdef HAS_GEMM_SM75\na\n#else\nb\n#endif", "N."),
-            ("#ifndef DISABLE_SM80\na\n#endif", "."),
-            ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", "N."),
-            ("#if CUDA_VERSION < 9000\na\n#else\nb\n#endif", ".."),
-            ("#if CUDART_VERSION >= 13000\na\n#endif", "."),
-            ("#if CUDART_VERSION < 13000\na\n#else\nb\n#endif", ".N"),
-            ("#if __CUDACC_VER_MAJOR__ >= 12\na\n#else\nb\n#endif", "N."),
-            ("#if 12000 <= CUDA_VERSION\na\n#else\nb\n#endif", "N."),
-            ("#if CUDA_VERSION == 12000\na\n#else\nb\n#endif", "N."),
-            ("#if 12000 > CUDA_VERSION\na\n#else\nb\n#endif", ".."),
-            (
-                "#define X (__CUDA_ARCH__ >= 800)\n#if X\na\n#else\nb\n#endif",
-                "N.",
-            ),
-            ("#define X X\n#if X\na\n#else\nb\n#endif", ".."),
-            ("#ifdef HAS_CUPTI\na\n#endif\nb", "N."),
-            ("#if !defined(USE_CUDNN)\na\n#else\nb\n#endif", ".N"),
-            ("#ifdef TURING_MMA_AVAILABLE\na\n#endif", "N"),
-            ("#ifndef NO_CUTLASS\na\n#endif", "."),
-            ("#if GGML_USE_HIP\na\n#endif", "A"),
-            ("#ifndef MY_CUDA2HIP\na\n#else\nb\n#endif", "NA"),
-            ("#if X || Y\na\n#elif defined(USE_HIP)\nb\n#endif\nc", "NA."),
-            ("#if X\na\n#elif !defined(USE_HIP)\nb\n#endif", ".N"),
-            ("#if USE_HIP && X\na\n#elif USE_HIP\nb\n#endif", "AA"),
-            (
-                "#ifndef USE_ROCM\n#define X\n#endif\n#ifdef X\na\n#endif\n#ifndef X\nb\n#endif",
-                "N.",
-            ),
-            (
-                "#ifdef USE_ROCM\n#define X 2\n#else\n#define X 4\n#endif\n#if defined(X)\na\n#endif",
-                ".",
-            ),
-            (
-                "#if CUDART_VERSION >= 11070\n#define X\n#else\nb\n#endif\n#if defined X\na\n#endif",
-                ".N",
-            ),
-            ("#endif\n#else\na", "."),
-        ] {
-            assert_eq!(vendors(text), wanted, "{text}");
-        }
-    }
 }

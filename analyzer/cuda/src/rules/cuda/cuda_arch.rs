@@ -99,6 +99,8 @@ fn check(cx: &CudaChecker<'_>) {
     };
     // Whether each open condition selects a build for finding errors.
     let mut open: Vec<bool> = Vec::new();
+    // The start of the last condition that leaves a variable without a value.
+    let mut unset = None;
     for ((index, line), chain) in source.directives.iter().enumerate().zip(chains(source)) {
         let in_debug = open.contains(&true);
         let for_debug = || {
@@ -196,6 +198,10 @@ fn check(cx: &CudaChecker<'_>) {
         if !chain.has_else
             && let Some((first, variable)) = unset_variable(source, index)
         {
+            // Each branch of the chain sets it.
+            if unset.replace(first.start) == Some(first.start) {
+                continue;
+            }
             cx.report_as(
                 &RULE,
                 serious,
@@ -253,8 +259,11 @@ fn declares_device_code(source: &Source<'_>, index: usize) -> bool {
 
 /// `Algorithm a;`, followed by a series of conditions whose branch at `index` begins with `a = …`: its first line, and `a`.
 fn unset_variable<'s>(source: &'s Source<'_>, index: usize) -> Option<(&'s Tokens, &'s str)> {
+    /// An upper limit for the lines of a series; keeps the time linear.
+    const MAX: usize = 64;
     let mut depth = 0_u32;
-    let first = source.directives[..=index].iter().rev().find(|line| {
+    let mut before = source.directives[..=index].iter().rev().take(MAX);
+    let first = before.find(|line| {
         match source.directive_name(line) {
             "endif" => depth += 1,
             "if" | "ifdef" | "ifndef" if depth == 0 => return true,

@@ -1,0 +1,520 @@
+//! The packages, and what each does on ROCm.
+
+use hipward_analyzer_core::{Severity, Version};
+
+/// A package.
+pub(super) struct Package {
+    /// As indexes normalize names; a final `*` matches any suffix. Hyphens do not count: a repository may be called
+    /// `TransformerEngine`.
+    pub(super) name: &'static str,
+    /// The rule that reports it, here and in code.
+    pub(super) owner: &'static str,
+    pub(super) severity: Severity,
+    /// The behavior on ROCm.
+    pub(super) message: &'static str,
+    pub(super) advice: &'static str,
+    /// The name of a replacement.
+    pub(super) instead: Option<&'static str>,
+    /// The first version that is not reported.
+    pub(super) fine_from: Option<Version>,
+}
+
+const fn unavailable(
+    name: &'static str,
+    owner: &'static str,
+    message: &'static str,
+    advice: &'static str,
+) -> Package {
+    Package {
+        name,
+        owner,
+        severity: Severity::Error,
+        message,
+        advice,
+        instead: None,
+        fine_from: None,
+    }
+}
+
+const fn other_build(
+    name: &'static str,
+    owner: &'static str,
+    message: &'static str,
+    advice: &'static str,
+) -> Package {
+    Package {
+        severity: Severity::Warning,
+        ..unavailable(name, owner, message, advice)
+    }
+}
+
+/// A wheel that contains one of NVIDIA's libraries: `nvidia-` and one of these beginnings.
+const LIBRARIES: &str = "cublas cuda- cudnn cufft cufile curand cusolver cusparse nccl npp \
+    nvcomp nvimgcodec nvjitlink nvjpeg nvshmem nvtx nvvm mathdx";
+
+static LIBRARY: Package = other_build(
+    "",
+    OWN,
+    "This package contains NVIDIA's libraries; ROCm's PyTorch includes its own and does not load them.",
+    "Remove it on ROCm: PyTorch's wheel requires the packages it needs",
+);
+
+fn is_library(name: &str) -> bool {
+    name.strip_prefix("nvidia-").is_some_and(|rest| {
+        !rest.contains("rocm") && LIBRARIES.split(' ').any(|start| rest.starts_with(start))
+    })
+}
+
+/// The rule for packages without a rule of their own.
+pub(super) const OWN: &str = "nvidia-package";
+
+/// Sources: the packages' own pages and install guides, read in November 2026.
+const PACKAGES: &[Package] = &[
+    Package {
+        instead: Some("amdsmi"),
+        ..unavailable(
+            "nvidia-ml-py",
+            "pynvml",
+            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
+            "Require amdsmi, which comes with ROCm",
+        )
+    },
+    // The former name of `nvidia-ml-py`, and the package that contains the module `nvidia_smi`.
+    unavailable(
+        "nvidia-ml-py3",
+        "pynvml",
+        "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
+        "Require amdsmi, which comes with ROCm",
+    ),
+    Package {
+        instead: Some("amdsmi"),
+        ..unavailable(
+            "pynvml",
+            "pynvml",
+            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
+            "Require amdsmi, which comes with ROCm",
+        )
+    },
+    other_build(
+        "flash-attn",
+        "flash-attn",
+        "flash-attn has no prebuilt ROCm wheel here: build it from source, after installing ROCm's PyTorch and hipcc.",
+        "Build it for ROCm (--no-build-isolation), or use aiter or scaled_dot_product_attention",
+    ),
+    other_build(
+        "apex",
+        "apex",
+        "NVIDIA's apex builds CUDA kernels; AMD maintains a fork of it.",
+        "Build https://github.com/ROCm/apex, or use PyTorch's own AMP and fused optimizers",
+    ),
+    Package {
+        instead: Some("cupy-rocm-7-0"),
+        ..unavailable(
+            "cupy-cuda*",
+            "cupy",
+            "This CuPy wheel is built for CUDA and does not import on a ROCm host.",
+            "Require cupy-rocm-7-0",
+        )
+    },
+    Package {
+        instead: Some("cupy-rocm-7-0"),
+        ..other_build(
+            "cupy",
+            "cupy",
+            "This is CuPy's source, which is built for CUDA unless CUPY_INSTALL_USE_HIP is set.",
+            "Require cupy-rocm-7-0",
+        )
+    },
+    Package {
+        severity: Severity::Info,
+        ..other_build(
+            "nvtx",
+            "nvtx",
+            "The nvtx package marks ranges for NVIDIA's profilers only; on a ROCm host it has no effect.",
+            "Mark ranges with torch.cuda.nvtx, which is roctx in a ROCm build",
+        )
+    },
+    other_build(
+        "xformers",
+        "xformers",
+        "PyPI's xformers wheels are built for CUDA; those for ROCm are in PyTorch's ROCm indexes.",
+        "Install it from the ROCm index of your PyTorch, or use scaled_dot_product_attention",
+    ),
+    Package {
+        fine_from: Some(Version::new(0, 49)),
+        ..other_build(
+            "bitsandbytes",
+            "bitsandbytes",
+            "Before 0.49 bitsandbytes has no support for AMD GPUs, or only experimental support.",
+            "Require a current bitsandbytes",
+        )
+    },
+    // https://docs.vllm.ai/en/latest/getting_started/installation/gpu/
+    other_build(
+        "vllm",
+        OWN,
+        "PyPI's vLLM is built for CUDA; the wheels for ROCm are in vLLM's own index, from 0.14 on.",
+        "Install it from the index https://wheels.vllm.ai/rocm/, or use its image for ROCm",
+    ),
+    // https://github.com/OpenNMT/CTranslate2/pull/2004
+    other_build(
+        "ctranslate2",
+        OWN,
+        "PyPI's CTranslate2 is built for CUDA; on ROCm it finds no GPU.",
+        "Install CTranslate2's ROCm wheel, a file of its releases on GitHub since 4.7",
+    ),
+    // It requires CTranslate2.
+    other_build(
+        "faster-whisper",
+        OWN,
+        "PyPI's CTranslate2 is built for CUDA; on ROCm it finds no GPU.",
+        "Install CTranslate2's ROCm wheel, a file of its releases on GitHub since 4.7",
+    ),
+    // https://github.com/NVIDIA/warp/pull/1932
+    unavailable(
+        "tiny-cuda-nn",
+        OWN,
+        "tiny-cuda-nn is CUDA code without a ROCm build.",
+        "Write the network in PyTorch and compile it",
+    ),
+    other_build(
+        "auto-gptq",
+        OWN,
+        "PyPI's auto-gptq is built for CUDA, and the project is archived.",
+        "Use GPTQModel, which can be built for ROCm",
+    ),
+    other_build(
+        "warp-lang",
+        OWN,
+        "Warp's kernels run on NVIDIA GPUs and CPUs only.",
+        "Port the kernels to Triton or PyTorch",
+    ),
+    unavailable(
+        "eetq",
+        OWN,
+        "EETQ's kernels are CUDA.",
+        "Quantize with torchao or bitsandbytes",
+    ),
+    // https://github.com/turboderp-org/exllamav3/issues/41
+    unavailable(
+        "exllamav3",
+        OWN,
+        "ExLlamaV3's kernels are CUDA.",
+        "Use exllamav2, with a model in its format",
+    ),
+    unavailable(
+        "tensorrt*",
+        "tensorrt",
+        "TensorRT runs on NVIDIA GPUs only.",
+        "Use MIGraphX or torch.compile",
+    ),
+    unavailable(
+        "nvidia-tensorrt",
+        "tensorrt",
+        "TensorRT runs on NVIDIA GPUs only.",
+        "Use MIGraphX or torch.compile",
+    ),
+    unavailable(
+        "torch-tensorrt",
+        "tensorrt",
+        "TensorRT runs on NVIDIA GPUs only.",
+        "Use torch_migraphx or torch.compile",
+    ),
+    unavailable(
+        "nvidia-dali-*",
+        "dali",
+        "DALI runs on NVIDIA GPUs only.",
+        "Use rocAL, or a data loader on the CPU",
+    ),
+    unavailable(
+        "cuda-python",
+        "cuda-python",
+        "cuda-python binds NVIDIA's driver and runtime; a ROCm host has neither.",
+        "Use hip-python",
+    ),
+    unavailable(
+        "cuda-bindings",
+        "cuda-python",
+        "cuda-python binds NVIDIA's driver and runtime; a ROCm host has neither.",
+        "Use hip-python",
+    ),
+    unavailable(
+        "pycuda",
+        "cuda-python",
+        "PyCUDA binds NVIDIA's driver; a ROCm host does not have it.",
+        "Use hip-python, or a PyTorch extension",
+    ),
+    unavailable(
+        "numba-cuda",
+        "cuda-python",
+        "numba-cuda compiles for NVIDIA GPUs only.",
+        "Use numba-hip, or Triton",
+    ),
+    Package {
+        instead: Some("onnxruntime-migraphx"),
+        ..unavailable(
+            "onnxruntime-gpu",
+            OWN,
+            "onnxruntime-gpu has the CUDA and TensorRT providers; on a ROCm host it falls back to the CPU or does not load.",
+            "Require onnxruntime-migraphx",
+        )
+    },
+    unavailable(
+        "transformer-engine*",
+        "cuda-only-library",
+        "NVIDIA's Transformer Engine is built for CUDA.",
+        "Build https://github.com/ROCm/TransformerEngine",
+    ),
+    unavailable(
+        "nvdiffrast",
+        "cuda-only-library",
+        "nvdiffrast's kernels are CUDA.",
+        "Rasterize with a library that has a HIP build",
+    ),
+    unavailable(
+        "flashinfer-python",
+        "cuda-only-library",
+        "FlashInfer's kernels are CUDA.",
+        "Use aiter, or your server's attention backend for ROCm",
+    ),
+    unavailable(
+        "flashinfer-cubin",
+        "cuda-only-library",
+        "FlashInfer's kernels are CUDA.",
+        "Use aiter, or your server's attention backend for ROCm",
+    ),
+    unavailable(
+        "flashinfer-jit-cache",
+        "cuda-only-library",
+        "FlashInfer's kernels are CUDA.",
+        "Use aiter, or your server's attention backend for ROCm",
+    ),
+    unavailable(
+        "flash-attn-3",
+        "flash-attn",
+        "FlashAttention-3 is for Hopper GPUs.",
+        "Use flash-attn's ROCm build or aiter",
+    ),
+    unavailable(
+        "flash-attn-4",
+        "flash-attn",
+        "FlashAttention-4 is for NVIDIA GPUs.",
+        "Use flash-attn's ROCm build or aiter",
+    ),
+    unavailable(
+        "nvidia-modelopt*",
+        OWN,
+        "ModelOpt's kernels and export are for NVIDIA GPUs.",
+        "Use AMD Quark (amd-quark)",
+    ),
+    unavailable(
+        "nvidia-cutlass*",
+        "cuda-only-library",
+        "CUTLASS compiles for NVIDIA GPUs only.",
+        "Use Composable Kernel or Triton",
+    ),
+    unavailable(
+        "cudf-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use hipDF, or pandas",
+    ),
+    unavailable(
+        "cuml-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use scikit-learn",
+    ),
+    unavailable(
+        "cugraph-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use a graph library for the CPU",
+    ),
+    unavailable(
+        "rmm-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use hipMM",
+    ),
+    unavailable(
+        "faiss-gpu*",
+        OWN,
+        "PyPI's faiss-gpu is built for CUDA.",
+        "Build faiss with -DFAISS_ENABLE_ROCM=ON, or use faiss-cpu",
+    ),
+    unavailable(
+        "spconv-cu*",
+        "cuda-only-library",
+        "This spconv wheel is built for CUDA.",
+        "Build a sparse-convolution library for ROCm",
+    ),
+    // https://github.com/ROCm/TheRock/issues/5711
+    unavailable(
+        "cumm-cu*",
+        "cuda-only-library",
+        "cumm generates CUDA code, and has no back end for HIP.",
+        "Build a sparse-convolution library for ROCm",
+    ),
+    other_build(
+        "cumm",
+        "cuda-only-library",
+        "cumm generates CUDA code, and has no back end for HIP.",
+        "Build a sparse-convolution library for ROCm",
+    ),
+    unavailable(
+        "minkowskiengine",
+        "cuda-only-library",
+        "MinkowskiEngine's kernels are CUDA.",
+        "Build a sparse-convolution library for ROCm",
+    ),
+    // Its `setup.py` passes nvcc's options in every build.
+    unavailable(
+        "grouped-gemm",
+        "cuda-only-library",
+        "grouped_gemm's build needs nvcc and CUTLASS.",
+        "Use torch.nn.functional.grouped_mm",
+    ),
+    unavailable(
+        "nv-grouped-gemm",
+        "cuda-only-library",
+        "grouped_gemm's build needs nvcc and CUTLASS.",
+        "Use torch.nn.functional.grouped_mm",
+    ),
+    // https://github.com/databricks/megablocks/pull/187
+    unavailable(
+        "megablocks",
+        "cuda-only-library",
+        "megablocks builds its kernels for CUDA only, and is without them on ROCm.",
+        "Build databricks/megablocks#187, or AMD's former fork ROCm/megablocks",
+    ),
+    unavailable(
+        "curobo",
+        "cuda-only-library",
+        "CuRobo's kernels are CUDA.",
+        "Plan motions on the CPU",
+    ),
+    unavailable(
+        "nvidia-curobo",
+        "cuda-only-library",
+        "CuRobo's kernels are CUDA.",
+        "Plan motions on the CPU",
+    ),
+    other_build(
+        "gputil",
+        "cuda-only-library",
+        "GPUtil calls nvidia-smi, which a ROCm host does not have.",
+        "Use amdsmi, or torch.cuda.mem_get_info()",
+    ),
+    Package {
+        instead: Some("tensorflow-rocm"),
+        ..unavailable(
+            "tensorflow-gpu",
+            OWN,
+            "tensorflow-gpu is built for CUDA.",
+            "Require tensorflow-rocm",
+        )
+    },
+    unavailable(
+        "paddlepaddle-gpu",
+        OWN,
+        "paddlepaddle-gpu is built for CUDA.",
+        "Install PaddlePaddle's build for ROCm",
+    ),
+    unavailable(
+        "jax-cuda*",
+        OWN,
+        "This is JAX's plugin for CUDA.",
+        "Require the jax-rocm7 plugin",
+    ),
+    unavailable(
+        "isaacgym",
+        "cuda-only-library",
+        "Isaac Gym's simulator is compiled for NVIDIA GPUs.",
+        "Port the environment to Genesis, or MuJoCo's MJX",
+    ),
+    unavailable(
+        "isaacsim*",
+        "cuda-only-library",
+        "Isaac Sim needs an NVIDIA GPU.",
+        "Port the environment to Genesis, or MuJoCo's MJX",
+    ),
+    unavailable(
+        "deep-ep",
+        "cuda-only-library",
+        "DeepEP is built on NVSHMEM.",
+        "Use mori, AMD's expert-parallel communication",
+    ),
+    unavailable(
+        "deep-gemm",
+        "cuda-only-library",
+        "DeepGEMM's kernels are for NVIDIA GPUs.",
+        "Use aiter's FP8 GEMM",
+    ),
+    // https://github.com/deepseek-ai/FlashMLA#amd-instinct
+    unavailable(
+        "flash-mla",
+        "cuda-only-library",
+        "FlashMLA's kernels are for NVIDIA GPUs.",
+        "Use aiter's MLA kernels",
+    ),
+    unavailable(
+        "sgl-kernel",
+        OWN,
+        "PyPI's sgl-kernel is built for CUDA.",
+        "Build it from source for ROCm",
+    ),
+    other_build(
+        "pytorch-quantization",
+        OWN,
+        "pytorch-quantization is for export to TensorRT.",
+        "Use AMD Quark (amd-quark) or torchao",
+    ),
+];
+
+/// The package with a normalized name.
+pub(super) fn find(name: &str) -> Option<&'static Package> {
+    PACKAGES
+        .iter()
+        .find(|package| matches(package.name, name))
+        .or_else(|| is_library(name).then_some(&LIBRARY))
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    let start = pattern.trim_end_matches('*');
+    let rest = start.split('-').try_fold(name, |rest, part| {
+        rest.strip_prefix('-').unwrap_or(rest).strip_prefix(part)
+    });
+    // The names of AMD's and the community's builds contain `rocm`.
+    rest.is_some_and(|rest| rest.is_empty() || start != pattern && !name.contains("rocm"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hipward_analyzer_core::Language;
+
+    #[test]
+    fn each_owner_is_a_rule_for_requirements() {
+        for package in PACKAGES {
+            let owner = crate::rules::all()
+                .find(|rule| rule.rule.name == package.owner)
+                .expect(package.owner);
+            assert!(
+                owner.languages.contains(&Language::Requirements),
+                "{}",
+                package.owner
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_exact_names_come_first() {
+        for (at, package) in PACKAGES.iter().enumerate() {
+            let name = package.name.trim_end_matches('*');
+            let found = PACKAGES.iter().position(|other| matches(other.name, name));
+            assert_eq!(found, Some(at), "{name}");
+        }
+        assert!(!matches("cupy-cuda*", "cupy-rocm-7-0"));
+    }
+}
