@@ -5,13 +5,13 @@
 // second module as well.
 
 const words = [
-  /triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|run_commands|modal|=["']ml\.|nvidia\.com\/gpu|["']pip["']: \[/,
+  /triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|run_commands|modal|=["']ml\.|nvidia\.com\/gpu|["']pip["']: \[|-std=|nvidia\/cuda:|image = "/,
   /#!\/\S*( \S*)?sh\b|FROM \S|image:|trtllm-build/,
   /nvcc|nsys|\bncu\b|nvprof|nv-nsight|cuda-gdb|compute-sanitizer|cuda-memcheck|cuobjdump|nvidia-cuda-mps|trtexec|trtllm-serve|dcgmi|nvidia-ctk|nvdisasm|ptxas/,
   /CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy|import cudnn|flash[-_]att\w*-?3/,
   /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,
   /MinkowskiEngine|torchsparse|kaolin|marlin|modelopt|pytorch_quantization|nvfuser|jtop|nvitop|gpustat|pynvml_utils|import warp|cuda_shared_memory|taichi|isaac|task_type|faster_whisper|ctranslate2/,
-  /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch/,
+  /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]/,
 ];
 
 export const isPlainPython = (source) => !words.some((word) => word.test(source));

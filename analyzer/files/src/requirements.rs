@@ -39,7 +39,9 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
             .from(rest.as_str().len() - rest.as_str().trim_start_matches(['=', ' ', '\t']).len());
         match option {
             "-i" | "--index-url" | "--extra-index-url" | "-f" | "--find-links" => {
-                facts.indexes.push(value.unquoted())
+                // Some files have a `;` after it, as before a marker.
+                let address = value.as_str().trim_end_matches([';', ' ']);
+                facts.indexes.push(value.to(address.len()).unquoted())
             }
             "-e" | "--editable" => facts.requirements.extend(requirement(value, false)),
             "-r" | "--requirement" | "-c" | "--constraint" => {

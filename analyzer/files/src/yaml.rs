@@ -179,8 +179,8 @@ fn keep<'a>(index: usize, block: Option<Text<'a>>, facts: &mut Facts<'a>) {
     } else if above == "dependencies" && key.is_empty() && is_conda(facts) {
         facts.requirements.extend(requirements::conda(plain, false));
     } else if key.is_empty() && (above == "python_packages" || above == "pip" && is_conda(facts)) {
-        // The first is Cog's.
-        pip_line(plain, facts);
+        // The first is Cog's. An item may have options: `torch==1.11.0 --extra-index-url=https://…`.
+        requirements::read(plain, facts);
     } else if name == "value" && column > 0 {
         variable_of_a_pod(index, facts);
     }
@@ -266,16 +266,6 @@ fn is_conda(facts: &Facts<'_>) -> bool {
     facts.entries.iter().take(MOST_SIBLINGS).any(|entry| {
         entry.column == 0 && matches!(entry.key.as_str(), "channels" | "dependencies" | "prefix")
     })
-}
-
-fn pip_line<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
-    if line.as_str().starts_with('-') {
-        requirements::read(line, facts);
-    } else {
-        facts
-            .requirements
-            .extend(requirements::requirement(line, false));
-    }
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn has_shorter_name(
 
 /// Devices of other vendors, hosts without a GPU, and other operating systems.
 const OTHERS: &str =
-    "intel xpu gaudi hpu npu ascend tpu neuron cpu win windows macos mac mps osx darwin";
+    "intel xpu gaudi hpu npu ascend tpu neuron cpu win windows macos mac mps mlx osx darwin";
 
 /// `requirements_intel.txt`, `docker/cpu/Dockerfile`: a part of the path within the repository is a word for another
 /// device or system, and its name mentions no GPU.

@@ -54,8 +54,21 @@ declare_rule! {
     }
 }
 
+/// The headers of the old library THC that PyTorch 2.15 still has.
+const KEPT_OF_THC: [&str; 2] = ["THC/THCAtomics.cuh", "THC/THCDeviceUtils.cuh"];
+
 fn in_extension(cx: &CudaChecker<'_>) {
     for (header, token) in cx.source.includes() {
+        if header.starts_with("THC/") && !KEPT_OF_THC.contains(&header) {
+            cx.report(
+                &RULE,
+                token..token + 1,
+                format!("PyTorch has no `{header}` since 1.11."),
+                RawFix::display_only(
+                    "Use `ATen/cuda/CUDAContext.h` and `c10/cuda/CUDAException.h`, with `C10_CUDA_CHECK` for `THCudaCheck`",
+                ),
+            );
+        }
         if !is_left_by_hipify(header) || !cx.is_for_both(token) {
             continue;
         }

@@ -135,6 +135,7 @@ fn check(cx: &CudaChecker<'_>) {
             "__floats2bfloat162_rn" => {
                 "Use `__halves2bfloat162(__float2bfloat16(x), __float2bfloat16(y))`".to_owned()
             }
+            "__dp4a" => "Use `__builtin_amdgcn_sdot4(a, b, c, false)`, for signed bytes".to_owned(),
             "make_bfloat162" => "Use `__halves2bfloat162(x, y)`".to_owned(),
             _ if is_bfloat16_conversion(word) => "Convert through `float` on AMD".to_owned(),
             _ if is_rounded(word) && is_in_library() => {

@@ -13,7 +13,7 @@ declare_rule! {
     ///
     /// Finds conditions on `torch.version.cuda`, code that uses it as a string, and functions such as `is_nvidia()` that
     /// test it, where they choose between `"cuda"` and `"cpu"`. Also finds assertions and branches on `"+cu" in torch.__version__`:
-    /// a ROCm build's version ends in `+rocm7.2`.
+    /// a ROCm build's version ends in `+rocm7.2`. Patterns for `torch.__version__` that match no such ending are found as well.
     ///
     /// ## Why on ROCm
     ///

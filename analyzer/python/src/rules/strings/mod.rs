@@ -21,6 +21,7 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &home_gate::CHECK,
     &nvidia_host::DEVICES,
     &nvidia_host::VERSIONS,
+    &nvidia_host::PATTERNS,
     &nvidia_backend::ENGINE,
     &nvidia_backend::TARGET,
 ];

@@ -33,7 +33,10 @@ const LIBRARIES: &[(&str, &str)] = &[
         "vllm_flash_attn vllm.vllm_flash_attn sageattn3 spas_sage_attn flash_mla block_sparse_attn cudnn",
         ATTENTION,
     ),
-    ("polygraphy", "Use MIGraphX or torch.compile"),
+    (
+        "polygraphy.backend.trt polygraphy.backend.tf",
+        "Use MIGraphX or torch.compile",
+    ),
     (
         "cuvs cucim cuspatial cuxfilter pylibraft raft_dask nvtabular cuopt",
         "Use AMD's ROCm-DS, or a library for the CPU",

@@ -4,7 +4,7 @@ use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
 use crate::rules::backend::version_cuda_gate;
 use crate::rules::helpers::calls::{
-    called, contains_any, decides_a_skip, function_around, has_any_text, name_of,
+    arguments, called, contains_any, decides_a_skip, function_around, has_any_text, name_of,
 };
 use crate::rules::vendor::nvidia_smi;
 use crate::semantic::literal_text;
@@ -21,6 +21,12 @@ pub(super) static VERSIONS: PythonRule = PythonRule {
     rule: &version_cuda_gate::RULE,
     visit: &[Kind::ComparisonOperator],
     check: check_version,
+};
+
+pub(super) static PATTERNS: PythonRule = PythonRule {
+    rule: &version_cuda_gate::RULE,
+    visit: &[Kind::Subscript],
+    check: check_pattern,
 };
 
 /// True if the source also handles AMD GPUs.
@@ -116,4 +122,31 @@ fn check_version(cx: &PythonChecker<'_>, comparison: Node) {
         "The version of a ROCm build ends in +rocm…, so this test is false although the GPU works.",
         RawFix::display_only("Use torch.cuda.is_available()"),
     );
+}
+
+/// `re.findall(r"…([^0-9][a-zA-Z0-9]*)?$", torch.__version__)[0]`: no match for the dot in `2.12.0+rocm7.1`.
+fn check_pattern(cx: &PythonChecker<'_>, subscript: Node) {
+    let tree = cx.tree();
+    let Some(call) = tree.child(subscript, Field::Value) else {
+        return;
+    };
+    let arguments = arguments(cx, call);
+    let [pattern, version] = arguments[..] else {
+        return;
+    };
+    let misses_dots = literal_text(tree, pattern)
+        .is_some_and(|pattern| pattern.contains("[a-zA-Z0-9]*)") && pattern.ends_with('$'));
+    if misses_dots
+        && called(cx, call) == "findall"
+        && tree.text(version) == "torch.__version__"
+        && !handles_amd(cx)
+    {
+        cx.report_as(
+            &version_cuda_gate::RULE,
+            Severity::Error,
+            call,
+            "A ROCm build's version is such as 2.12.0+rocm7.1. This pattern matches no dot after the +, so [0] raises IndexError.",
+            RawFix::display_only("Allow dots in the last part: [a-zA-Z0-9.]*"),
+        );
+    }
 }
