@@ -54,10 +54,10 @@ declare_rule! {
     ///
     /// A comparison such as `__CUDA_ARCH__ >= 800` tests for a feature: name AMD's side explicitly, as in
     /// `__CUDA_ARCH__ >= 800 || defined(USE_ROCM)`, once the branch works there. If there is another branch, AMD has a
-    /// working path, and the severity is advice; an `#else` that contains only `#pragma message` or `#warning`, or begins with
-    /// `assert(false)`, is none. A branch
-    /// with only NVIDIA's headers is not reported. A branch for a newer toolkit is usually optional on AMD, so a version
-    /// test without another branch has the severity info, unless it sets a variable that is declared before it.
+    /// working path, and the severity is advice, as for a branch with a specialization of a template. An `#else` that
+    /// contains only `#pragma message` or `#warning`, or begins with `assert(false)`, is no path. A branch with only
+    /// NVIDIA's headers is not reported. A branch for a newer toolkit is usually optional on AMD, so a version test without
+    /// another branch has the severity info, unless it sets a variable that is declared before it.
     ///
     /// ## Fix safety
     ///
@@ -214,6 +214,8 @@ fn check(cx: &CudaChecker<'_>) {
         }
         let (severity, takes) = if chain.has_path {
             (Severity::Advice, "compiles the other branch")
+        } else if specializes(source, line.end) {
+            (Severity::Advice, "compiles the general template")
         } else if *number == "__CUDA_ARCH__" {
             (serious, "never compiles this branch")
         } else {
@@ -255,6 +257,15 @@ fn declares_device_code(source: &Source<'_>, index: usize) -> bool {
                     })
             })
         })
+}
+
+/// `template <int N> struct Converter<at::BFloat16, N>` at the start of a branch: without it, the general template is used.
+fn specializes(source: &Source<'_>, branch: u32) -> bool {
+    if source.token_text(branch) != "template" {
+        return false;
+    }
+    let name = source.angle_end(branch + 1).unwrap_or(branch) + 1;
+    matches!(source.before(name, 1), "struct" | "class") && source.reads(name + 1, &["<"])
 }
 
 /// `Algorithm a;`, followed by a series of conditions whose branch at `index` begins with `a = …`: its first line, and `a`.
