@@ -60,7 +60,7 @@ declare_rule! {
     /// * [HIP: hipDeviceProp_t](https://rocm.docs.amd.com/projects/HIP/en/latest/doxygen/html/structhip_device_prop__t.html)
     /// * [HIP porting guide](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
     "HW923" "compute-capability" {
-        title: "The compute capability of an AMD GPU is its gfx number",
+        title: "Host code compares an SM version with a gfx number",
         family: CudaCpp,
         severity: Warning,
         also: [Error "where a check fails"],
