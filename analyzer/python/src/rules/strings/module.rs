@@ -34,7 +34,7 @@ const LIBRARIES: &[(&str, &str)] = &[
         ATTENTION,
     ),
     (
-        "polygraphy.backend.trt polygraphy.backend.tf",
+        "polygraphy.backend.trt polygraphy.backend.tf polygraphy.cuda",
         "Use MIGraphX or torch.compile",
     ),
     (

@@ -131,7 +131,8 @@ fn check_pattern(cx: &PythonChecker<'_>, subscript: Node) {
         return;
     };
     let arguments = arguments(cx, call);
-    let [pattern, version] = arguments[..] else {
+    // A line that ends in a backslash is a part of its own.
+    let [pattern, .., version] = arguments[..] else {
         return;
     };
     let misses_dots = literal_text(tree, pattern)
