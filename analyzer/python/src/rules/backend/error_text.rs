@@ -1,7 +1,7 @@
 //! HW311: searching an error message for CUDA.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::syntax::{Field, Kind, Node};
+use crate::syntax::{Kind, Node};
 
 declare_rule! {
     /// ## What it does
@@ -67,29 +67,14 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let [text, operator, _] = parts[..] else {
         return;
     };
-    if !matches!(tree.kind(operator), Kind::In | Kind::NotIn) {
-        return;
+    if tree.kind(text) == Kind::String && matches!(tree.kind(operator), Kind::In | Kind::NotIn) {
+        check_text(cx, node, text);
     }
-    // `any(text in str(error) for text in ["CUDA out of memory", …])`
-    let listed = || {
-        let clause = tree
-            .ancestors(node)
-            .find(|around| tree.kind(*around) == Kind::GeneratorExpression)
-            .and_then(|around| tree.parts(around).nth(1))?;
-        let is_it =
-            tree.child(clause, Field::Left).map(|name| tree.text(name)) == Some(tree.text(text));
-        let list = cx
-            .semantics
-            .expression(tree.child(clause, Field::Right).filter(|_| is_it)?);
-        tree.parts(list)
-            .find(|item| tree.text(*item).contains("CUDA out of memory"))
-    };
-    let Some(text) = Some(text)
-        .filter(|text| tree.kind(*text) == Kind::String)
-        .or_else(listed)
-    else {
-        return;
-    };
+}
+
+/// Reports a test for a text of CUDA.
+pub(in crate::rules) fn check_text(cx: &PythonChecker<'_>, node: Node, text: Node) {
+    let tree = cx.tree();
     let lower = tree.text(text).to_ascii_lowercase();
     let memory = lower.find("cuda out of memory");
     let is_one = memory.is_some()

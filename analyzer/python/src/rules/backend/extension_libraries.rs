@@ -1,7 +1,6 @@
 //! HW012: an extension that links CUDA libraries by name.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::has_text;
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
 
@@ -51,7 +50,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
-        visit: [KeywordArgument, Pair, Call],
+        visit: [KeywordArgument],
     }
 }
 
@@ -81,34 +80,24 @@ const EXTENSIONS: &[&str] = &[
 /// The arguments with libraries. The others contain options: `-lcublas`.
 const ARGUMENTS: &[&str] = &["libraries", "extra_link_args", "extra_ldflags"];
 
-fn check(cx: &PythonChecker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, argument: Node) {
     let tree = cx.tree();
-    let text = |field| tree.child(node, field).map_or("", |name| tree.text(name));
-    let (name, lists) = match tree.kind(node) {
-        // `{"extra_ldflags": ["-lcublas"]}`, for `load(**options)`
-        Kind::Pair => (text(Field::Key), tree.child(node, Field::Value)),
-        Kind::KeywordArgument => (text(Field::Name), tree.child(node, Field::Value)),
-        // `libraries.append("cublas")`
-        _ => (
-            text(Field::Function)
-                .strip_suffix(".append")
-                .unwrap_or_default(),
-            tree.child(node, Field::Arguments),
-        ),
-    };
-    let name = name.trim_matches(['"', '\'']);
-    let Some(value) = lists.filter(|_| ARGUMENTS.contains(&name)) else {
-        return;
-    };
-    let is_extension = match tree.kind(node) {
-        Kind::KeywordArgument => tree
-            .parent(node)
-            .and_then(|arguments| tree.parent(arguments))
-            .and_then(|call| cx.callee(call))
-            .is_some_and(|function| function.is_any(EXTENSIONS)),
-        _ => has_text(cx, "cpp_extension"),
-    };
-    if !is_extension || cx.mentions_hip() {
+    let is_extension = tree
+        .parent(argument)
+        .and_then(|arguments| tree.parent(arguments))
+        .and_then(|call| cx.callee(call))
+        .is_some_and(|function| function.is_any(EXTENSIONS));
+    if let Some(name) = tree.child(argument, Field::Name).filter(|_| is_extension)
+        && let Some(value) = tree.child(argument, Field::Value)
+    {
+        check_value(cx, tree.text(name), value);
+    }
+}
+
+/// Reports the libraries in the value of an argument.
+pub(in crate::rules) fn check_value(cx: &PythonChecker<'_>, name: &str, value: Node) {
+    let tree = cx.tree();
+    if !ARGUMENTS.contains(&name) || cx.mentions_hip() {
         return;
     }
     let value = cx.semantics.expression(value);

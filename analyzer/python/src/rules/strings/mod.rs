@@ -5,6 +5,7 @@
 use super::PythonRule;
 
 mod home_gate;
+mod listed;
 mod loaded_library;
 mod module;
 mod nvidia_backend;
@@ -19,6 +20,8 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &tool::CHECK,
     &required_path::CHECK,
     &home_gate::CHECK,
+    &listed::TEXTS,
+    &listed::LIBRARIES,
     &nvidia_host::DEVICES,
     &nvidia_host::VERSIONS,
     &nvidia_host::PATTERNS,
