@@ -114,6 +114,9 @@ impl<'a> Source<'a> {
     pub fn angle_end(&self, open: u32) -> Option<u32> {
         /// An upper limit for template arguments; keeps the time for a text of `<` linear.
         const MAX: u32 = 200;
+        if self.token_text(open) != "<" {
+            return None;
+        }
         let mut depth = 0_u32;
         let mut at = open;
         while at < self.token_count().min(open + MAX) {

@@ -7,6 +7,8 @@ use crate::token_stream::TokenStream;
 /// The state of an `#if` with its `#elif`s and its `#else`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chain {
+    /// The index of its first line.
+    pub first: usize,
     pub has_else: bool,
     /// The `#else` contains more than messages of the compiler.
     pub has_path: bool,
@@ -61,7 +63,11 @@ pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
         chains[first].is_shared_out |= name != "else"
             && evaluate(source, line, CudaArch::Unknown) == Verdict::new(Some(true), Some(false));
     }
-    first_of.into_iter().map(|first| chains[first]).collect()
+    let of_line = |first| Chain {
+        first,
+        ..chains[first]
+    };
+    first_of.into_iter().map(of_line).collect()
 }
 
 /// True for a source with an include guard or `#pragma once`.

@@ -196,7 +196,7 @@ fn check(cx: &CudaChecker<'_>) {
         let who = cx.amd_macro();
         let arch = cx.target.arch.name();
         if !chain.has_else
-            && let Some((first, variable)) = unset_variable(source, index)
+            && let Some((first, variable)) = unset_variable(source, chain.first, index)
         {
             // Each branch of the chain sets it.
             if unset.replace(first.start) == Some(first.start) {
@@ -264,25 +264,27 @@ fn specializes(source: &Source<'_>, branch: u32) -> bool {
     if source.token_text(branch) != "template" {
         return false;
     }
-    let name = source.angle_end(branch + 1).unwrap_or(branch) + 1;
-    matches!(source.before(name, 1), "struct" | "class") && source.reads(name + 1, &["<"])
+    // An explicit instantiation has no `<` after `template`.
+    let Some(keyword) = source.angle_end(branch + 1) else {
+        return false;
+    };
+    let arguments = keyword + 2;
+    let body = source.angle_end(arguments).filter(|body| {
+        matches!(source.token_text(keyword), "struct" | "class") && source.token_text(*body) == "{"
+    });
+    // A specialization that only maps a type has no general template to fall back on, as a rule.
+    body.and_then(|open| Some(open..source.partner(open)?))
+        .is_some_and(|mut body| body.any(|at| source.token_text(at) == "("))
 }
 
-/// `Algorithm a;`, followed by a series of conditions whose branch at `index` begins with `a = …`: its first line, and `a`.
-fn unset_variable<'s>(source: &'s Source<'_>, index: usize) -> Option<(&'s Tokens, &'s str)> {
-    /// An upper limit for the lines of a series; keeps the time linear.
-    const MAX: usize = 64;
-    let mut depth = 0_u32;
-    let mut before = source.directives[..=index].iter().rev().take(MAX);
-    let first = before.find(|line| {
-        match source.directive_name(line) {
-            "endif" => depth += 1,
-            "if" | "ifdef" | "ifndef" if depth == 0 => return true,
-            "if" | "ifdef" | "ifndef" => depth -= 1,
-            _ => {}
-        }
-        false
-    })?;
+/// `Algorithm a;`, followed by conditions, the first of which is at `first`, and whose branch at `index` begins with `a = …`:
+/// the first line, and `a`.
+fn unset_variable<'s>(
+    source: &'s Source<'_>,
+    first: usize,
+    index: usize,
+) -> Option<(&'s Tokens, &'s str)> {
+    let first = source.directives.get(first)?;
     let variable = first.start.checked_sub(2).filter(|name| *name > 0)?;
     let name = source.token_text(variable);
     let branch = source.directives[index].end;
