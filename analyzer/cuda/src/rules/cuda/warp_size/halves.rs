@@ -36,12 +36,14 @@ pub(super) fn exchanges_within_halves(source: &Source<'_>) -> bool {
         if !COMBINING.iter().any(|start| word.starts_with(start)) {
             return true;
         }
-        let mut calls = places
-            .iter()
-            .filter_map(|at| Some(source.arguments(&source.call(*at)?)));
         has_any = true;
+        // One that is named but not called may be over any lanes.
         word.starts_with("__shfl")
-            && calls.all(|arguments| is_within_half(source, word, &arguments))
+            && places.iter().all(|at| {
+                source
+                    .call(*at)
+                    .is_some_and(|call| is_within_half(source, word, &source.arguments(&call)))
+            })
     });
     all && has_any && counts_to_32(source)
 }
