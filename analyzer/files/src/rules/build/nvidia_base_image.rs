@@ -105,11 +105,11 @@ fn check(cx: &FileChecker<'_>) {
         }
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
-        // `gantry run --beaker-image acme/train:cuda12.4`
-        for (option, image) in command.words.iter().zip(command.words.iter().skip(1)) {
-            let option = option.as_str();
-            if option == "--image" || option.starts_with("--") && option.ends_with("-image") {
-                report(cx, *image, true);
+        // `gantry run --beaker-image acme/train:cuda12.4`. Other programs have an option `--image` for pictures.
+        for option in command.words.windows(2) {
+            let name = option[0].as_str();
+            if name == "--image" || name.starts_with("--") && name.ends_with("-image") {
+                report(cx, option[1], LAUNCHERS.contains(&command.program()));
             }
         }
         if !matches!(
@@ -182,6 +182,11 @@ fn entry_of<'c, 'a>(cx: &'c FileChecker<'a>, value: Text<'_>) -> Option<(usize, 
     let at = entries.partition_point(|entry| entry.value.range().end < value.range().end);
     Some((at, entries.get(at)?))
 }
+
+/// Programs that start containers, and have an option for the image.
+const LAUNCHERS: [&str; 9] = [
+    "srun", "sbatch", "salloc", "gantry", "beaker", "kubectl", "ngc", "runai", "gcloud",
+];
 
 /// The options of `docker run` without a value.
 const FLAGS: &str = "--rm --privileged --init --interactive --tty --detach -i -t -d -it -ti -itd -dit -td -P --no-healthcheck --read-only -q --quiet";
