@@ -123,15 +123,16 @@ pub(crate) fn includes(source: &str) -> Vec<String> {
 fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
     let tree = &semantics.tree;
     let mut facts = Facts::default();
+    let reader = Reader { semantics };
     for argument in tree.nodes() {
         if tree.kind(argument) != Kind::KeywordArgument {
             match tree.kind(argument) {
-                Kind::Call => Reader { semantics }.image(argument, &mut facts),
-                Kind::Pair => Reader { semantics }.environment(argument, &mut facts),
+                Kind::Call => reader.image(argument, &mut facts),
+                Kind::Pair => reader.environment(argument, &mut facts),
                 Kind::String => {
-                    Reader { semantics }.resource(argument, &mut facts);
-                    Reader { semantics }.constant(argument, &mut facts);
-                    Reader { semantics }.standard(argument, &mut facts);
+                    reader.resource(argument, &mut facts);
+                    reader.constant(argument, &mut facts);
+                    reader.standard(argument, &mut facts);
                 }
                 _ => {}
             }
@@ -145,13 +146,12 @@ fn facts<'a>(semantics: &Semantics<'a>) -> Facts<'a> {
             function.is_some_and(|function| tree.text(function).ends_with("setup"))
         };
         if KINDS.contains(&name) {
-            Reader { semantics }.kind(argument, &mut facts);
+            reader.kind(argument, &mut facts);
         }
         if KEYS.contains(&name)
             && is_setup()
             && let Some(value) = tree.child(argument, Field::Value)
         {
-            let reader = Reader { semantics };
             reader.read(value, false, MAX_DEPTH, &mut facts);
             reader.assigned(value, &mut facts);
         }

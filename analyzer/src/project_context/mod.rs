@@ -120,22 +120,16 @@ impl<F: FileSource> ProjectContext<F> {
 
     /// Whether a build above a folder runs hipify and lists the source by its path, or sources around the header.
     fn is_listed_above(&self, path: &str, folder: &str) -> bool {
-        let mut folder = above(&self.files, folder);
-        while let Some(here) = folder {
+        self.folders_above(folder).any(|here| {
             let from_here = path[here.len()..].trim_start_matches('/');
-            let lists = |build: &Build| {
+            self.builds(here).iter().any(|build| {
                 build.how == How::Hipified
                     && build
                         .sources
                         .iter()
                         .any(|source| source.is_path_of(from_here))
-            };
-            if self.builds(here).iter().any(lists) {
-                return true;
-            }
-            folder = above(&self.files, here);
-        }
-        false
+            })
+        })
     }
 
     /// Whether a module in a folder beside the source's loads it as an extension: `src/model.py` for `cuda/x.cu`, with the
@@ -159,21 +153,19 @@ impl<F: FileSource> ProjectContext<F> {
 
     /// Whether the CMake project that contains a folder runs hipify.
     fn is_hipified_above(&self, folder: &str) -> bool {
-        let mut folder = above(&self.files, folder);
-        while let Some(here) = folder {
-            let builds = self.builds(here);
-            let project = builds.iter().find(|build| build.cmake.is_some());
-            if let Some(project) = project {
-                if project.how == How::Hipified {
-                    return true;
-                }
-                if project.cmake == Some(Cmake::Whole) {
-                    return false;
-                }
-            }
-            folder = above(&self.files, here);
-        }
-        false
+        self.folders_above(folder)
+            .find_map(|here| {
+                let builds = self.builds(here);
+                let project = builds.iter().find(|build| build.cmake.is_some())?;
+                let is_hipified = project.how == How::Hipified;
+                (is_hipified || project.cmake == Some(Cmake::Whole)).then_some(is_hipified)
+            })
+            .unwrap_or(false)
+    }
+
+    /// The folders that contain a folder, up to the root of its repository.
+    fn folders_above<'p>(&'p self, folder: &'p str) -> impl Iterator<Item = &'p str> {
+        std::iter::successors(above(&self.files, folder), |here| above(&self.files, here))
     }
 
     fn builds(&self, folder: &str) -> Arc<Vec<Build>> {
