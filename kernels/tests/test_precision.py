@@ -79,6 +79,18 @@ def test_slow_trials_without_room_in_the_cache_are_fewer(
     assert precision.check(model, trials).seeds == trials_module.FEWEST_SEEDS
 
 
+def test_copy_of_the_model_is_compared_in_the_trials_at_hand(
+    model_and_trials: tuple[nn.Module, Trials], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, trials = model_and_trials
+    assert precision.check(model, trials, trials.at_hand()).seeds == 1
+    assert precision.check(model, trials).seeds == 5
+    assert precision.check(model, trials, trials.at_hand()).seeds == 5
+    monkeypatch.setattr(trials, "_most_bytes", 0)
+    trials.forget()
+    assert precision.check(model, trials, trials.at_hand()).seeds == 1
+
+
 class Counted(Reference):
     """A reference that counts its computations, and takes long."""
 
@@ -86,11 +98,11 @@ class Counted(Reference):
 
     def known(self, inputs: Sequence[Any], seed: int) -> Known:
         self.calls += 1
-        return replace(super().known(inputs, seed), seconds=1.0)
+        return replace(super().known(inputs, seed), seconds=0.6)
 
     def take_first(self) -> Known | None:
         first = super().take_first()
-        return first and replace(first, seconds=1.0)
+        return first and replace(first, seconds=0.6)
 
 
 def keep_references_only(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:

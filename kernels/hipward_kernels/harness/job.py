@@ -76,6 +76,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WARM_CALLS = 5
+"""Calls of a variant before it is timed, at least; those of the precision gate count."""
 WARM_SECONDS = 0.25
 WARM_SECONDS_AT_MOST = 3.0
 
@@ -329,7 +330,7 @@ class _Run:
             self.check_seals,
             objection,
             self.deadline,
-            seeds_calls=trials.eager_is_random,
+            seeds_calls=bool(trials.eager_is_random),
             containers=trials.containers,
         )
         if self.device.type != "cpu":
@@ -516,7 +517,9 @@ class _Run:
         built_s = perf_counter() - started
         try:
             self.lines.step("precision", variant)
-            result = self._with_memory(trials, lambda: precision.check(built.call, trials))
+            # A copy of Model needs no trial that would be computed again.
+            among = trials.at_hand() if variant == CONTROL else None
+            result = self._with_memory(trials, lambda: precision.check(built.call, trials, among))
             if result.reason is not None:
                 because = self._cause(variant, built, trials)
                 result = replace(result, reason=f"{subject(variant)} {result.reason}.{because}")
@@ -524,10 +527,10 @@ class _Run:
             if not result.passed:
                 self._without(variant)
                 return ()
-            if variant == EAGER:
-                self._with_memory(trials, trials.look_for_randomness)
             self.lines.step("warm-up", variant)
-            warm_s, call_s = warm_up(built.call, origin.inputs, self.device)
+            # Model was called for every trial.
+            calls = 1 if variant in (EAGER, CONTROL) else max(WARM_CALLS - result.seeds, 1)
+            warm_s, call_s = warm_up(built.call, origin.inputs, self.device, calls)
             if variant != CONTROL:
                 self._examine(built)
             self.lines.compile(variant, built_s + warm_s, built.based_on, built.includes)
@@ -693,7 +696,9 @@ def sampling_s(deadline: Deadline, device: torch.device) -> float:
     return min(max(soon_s, LEAST_SAMPLING_S), most_s)
 
 
-def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:
+def warm_up(
+    call: Callable[..., Any], inputs: Sequence[Any], device: torch.device, least_calls: int = WARM_CALLS
+) -> tuple[float, float]:
     """Calls a variant until one-time work is done; returns the seconds of all calls and of the last one."""
     started = perf_counter()
     arguments: list[Any] = []
@@ -704,7 +709,7 @@ def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.devic
         if device.type != "cpu":
             torch.cuda.synchronize(device)
         now = perf_counter()
-        if now - started >= WARM_SECONDS_AT_MOST or (calls >= WARM_CALLS and now - started >= WARM_SECONDS):
+        if now - started >= WARM_SECONDS_AT_MOST or (calls >= least_calls and now - started >= WARM_SECONDS):
             return now - started, now - before
     raise AssertionError("counting never ends")
 

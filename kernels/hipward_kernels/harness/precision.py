@@ -20,7 +20,7 @@ from hipward_kernels.numerics.limit import ERROR_RATIO
 from hipward_kernels.numerics.nested import cloned, container_types, flatten, same_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from hipward_kernels.harness.trials import Trial, Trials
     from hipward_kernels.numerics.limit import Limit
@@ -39,12 +39,12 @@ def foreign_container(result: Any, containers: frozenset[type]) -> str | None:
     return next((f"returned its outputs in a {kind.__name__}; Model does not" for kind in foreign), None)
 
 
-def check(call: Callable[..., Any], trials: Trials) -> Precision:
-    """Compares a variant with the reference on every seed. Exceptions of `call` are passed on."""
+def check(call: Callable[..., Any], trials: Trials, among: Iterable[Trial] | None = None) -> Precision:
+    """Compares a variant with the reference on every seed, or `among` some. Exceptions of `call` are passed on."""
     worst: dict[str, OutputError] = {}
     seeds = 0
     reason = None
-    for trial in trials:
+    for trial in trials if among is None else among:
         arguments = cloned(trial.inputs)
         result = call_seeded(call, arguments, trial.seed)
         seeds += 1

@@ -25,6 +25,7 @@ from hipward_kernels.harness.sampling import Dropped, interleave
 from hipward_kernels.harness.snippet_checks import CACHED_SPEEDUP
 from hipward_kernels.harness.tamper import tampered
 from hipward_kernels.harness.trials import results_of
+from hipward_kernels.harness.variants import CONTROL, EAGER
 from hipward_kernels.numerics.nested import cloned, copied, flatten, same_bits, size_in_bytes
 
 if TYPE_CHECKING:
@@ -177,9 +178,9 @@ class Race:
 
     def _time_outside(self, variant: VariantId) -> str | None:
         """Whether a variant's work is not in its samples: the time between them is longer than eager's."""
-        if variant == "eager" or "eager" not in self._finished:
+        if variant == EAGER or EAGER not in self._finished:
             return None
-        outside_ms, eager_ms = median(self._outside_ms[variant]), median(self._outside_ms["eager"])
+        outside_ms, eager_ms = median(self._outside_ms[variant]), median(self._outside_ms[EAGER])
         sample_ms = median(self._ms[variant])
         if outside_ms - eager_ms <= max(OUTSIDE_SHARE * sample_ms, OUTSIDE_MS):
             return None
@@ -254,7 +255,8 @@ class Race:
         arguments = [self._ring.take() for _ in range(count)]
         # Each call has another seed, so that a snippet cannot recognize the call that is compared.
         seeds = [secrets.randbits(31) for _ in range(count)] if self._seeds_calls else []
-        one_in = 0 if variant == "eager" else round(count / RECHECK_SHARE)
+        # The control is a copy of Model, and has Model's results.
+        one_in = 0 if variant in (EAGER, CONTROL) else round(count / RECHECK_SHARE)
         turn = _Turn(
             arguments,
             seeds,
@@ -289,7 +291,7 @@ class Race:
         is_overwritten = self._is_overwritten(variant, seen)
         # The model does not get the harness's own copies: it could keep them, and change them in a later call.
         arguments = copied(self._given, seen.arguments)
-        expected = results_of(self._variants["eager"].call, arguments, seen.seed)
+        expected = results_of(self._variants[EAGER].call, arguments, seen.seed)
         compare_with_eager(seen.copy, expected, self._eager_errors, self._limit)
         if is_overwritten:
             raise WrongResultError(_OVERWRITTEN)
@@ -300,7 +302,7 @@ class Race:
 
     def _look_at_fresh(self, variant: VariantId, usual_ms: float) -> None:
         """Repeats the checks of a variant if new inputs take long: it may have begun to cache results."""
-        if variant == "eager" or self._fresh_s > FRESH_SECONDS or self._ring.renews(self._variants[variant].call_s):
+        if variant == EAGER or self._fresh_s > FRESH_SECONDS or self._ring.renews(self._variants[variant].call_s):
             # If contents change before each call, every sample is one with new inputs.
             return
         started = perf_counter()

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.timing import WatchfulClock
 
 PAIRS = 7
-SECONDS = 1.5
-"""Most time for pairs of calls. Calls that are so long that there is only one pair are hardly affected by noise."""
+SECONDS = 0.75
+"""Time after which no further pair of calls begins. Calls that are so long that there is only one pair are hardly
+affected by noise."""
 
 CACHED_SPEEDUP = 3.0
 """Factor by which a repeated call may be faster than the first, relative to eager; processor caches explain less."""

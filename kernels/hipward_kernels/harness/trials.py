@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 
 SEEDS = 5
 FEWEST_SEEDS = 2
-SEED_SECONDS = 2.0
+SEED_SECONDS = {"cuda": 2.0, "cpu": 1.0}
 SEED_SHARE = 0.05
 """Time of a trial from which on fewer seeds are used, in seconds, and as a share of the time that is left to the job:
-all trials together take about `SEEDS` times the smaller of the two."""
+all trials together take about `SEEDS` times the smaller of the two. Calls of a processor take long in every other step
+too, so its trials get less."""
 
 MAX_OUTPUTS = 1000
 """Outputs of a call that can be compared. The line with their errors is limited too."""
@@ -114,8 +115,8 @@ class Trials:
         self.reference = reference
         self.seeds = [secrets.randbits(31) for _ in range(seeds)]
         self.eager_changes_inputs = False
-        self.eager_is_random = False
-        """Whether results change with the seed of the random number generators."""
+        self.eager_is_random: bool | None = None
+        """Whether results change with the seed of the random number generators; None before the first trial."""
         self.containers: frozenset[type] = frozenset()
         """Types of the containers of eager's results (`container_types`)."""
         self._snippet = snippet
@@ -124,7 +125,7 @@ class Trials:
         self._references: dict[int, _Reference] = {}
         self._bytes = 0
         """Memory of both."""
-        self._seed_seconds = min(SEED_SECONDS, SEED_SHARE * max(left_s, 0.0))
+        self._seed_seconds = min(SEED_SECONDS[snippet.device.type], SEED_SHARE * max(left_s, 0.0))
         self._most_bytes = _most_bytes(snippet.device)
         if first := reference.take_first():
             self.seeds[0] = first.seed
@@ -151,13 +152,10 @@ class Trials:
         following = itertools.pairwise(self.seeds)
         return ((self._cached.get(seed) or self._run(seed), self.inputs(after)) for seed, after in following)
 
-    def look_for_randomness(self) -> None:
-        """Sets `eager_is_random`: calls the model again with another seed."""
-        seed = self.seeds[0]
-        inputs = self.inputs(seed)
-        trial = self._cached.get(seed)
-        results = trial.eager if trial else results_of(self._eager, cloned(inputs), seed)
-        self.eager_is_random = not same_bits(results_of(self._eager, cloned(inputs), seed + 1), results)
+    def at_hand(self) -> Iterator[Trial]:
+        """The trials that are cached, or the first if none is."""
+        cached = [trial for seed in self.seeds if (trial := self._cached.get(seed))]
+        return iter(cached) if cached else itertools.islice(self, 1)
 
     def forget(self) -> None:
         """Frees the memory of the cached trials and references."""
@@ -178,6 +176,10 @@ class Trials:
             self.eager_changes_inputs |= not same_bits(arguments, inputs)
             # Frees memory that the reference may need.
             del arguments
+            if self.eager_is_random is None:
+                other = results_of(self._eager, cloned(inputs), seed + 1)
+                self.eager_is_random = not same_bits(other, eager)
+                del other
         except JobFailedError:
             raise
         except BaseException as error:
