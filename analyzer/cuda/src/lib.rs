@@ -40,6 +40,7 @@ pub use headers::hip_header;
 pub(crate) use hipify::{RocName, roc_header, roc_name};
 pub(crate) use lexer::Kind;
 pub(crate) use names::{Name, before_rocm_7, defines, is_the_projects, name};
+pub(crate) use source::Launch;
 pub use source::Source;
 pub use token_stream::Tokens;
 

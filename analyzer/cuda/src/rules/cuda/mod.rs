@@ -11,6 +11,7 @@ pub mod cuda_unsupported;
 pub mod dynamic_parallelism;
 pub mod fp8_format;
 pub mod half_atomic;
+pub mod hipify_launch;
 pub mod inline_ptx;
 pub mod kernel_launch;
 pub mod lane_mask;
@@ -45,6 +46,7 @@ rules! {
     vector_operator,
     kernel_launch,
     launch_braces,
+    hipify_launch,
     cuda_unsupported,
     cuda_header,
     cuda_api,
