@@ -9,7 +9,7 @@ use super::{FileSource, join};
 use hipward_analyzer_core::Target;
 use hipward_analyzer_files::facts::{CmakeCall, Command};
 use hipward_analyzer_files::{cmake_calls, commands};
-use hipward_analyzer_python::semantic::Semantics;
+use hipward_analyzer_python::semantic::{Semantics, never_runs_on_target};
 use hipward_analyzer_python::syntax::{Field, Kind, LastParse, Node, parse};
 
 /// How a build processes C++.
@@ -19,6 +19,8 @@ pub(super) enum How {
     Hipified,
     /// Unchanged: CMake, or a compiler command.
     AsItStands,
+    /// Not for AMD: behind `if torch.version.cuda:` in a script that also builds for ROCm.
+    NotForAmd,
 }
 
 /// The information about C++ in a build file.
@@ -66,8 +68,8 @@ pub(super) fn read(files: &dyn FileSource, folder: &str) -> Vec<Build> {
     for name in &names {
         let text = |name: &str| files.text(&join(folder, name));
         if name.ends_with(".py") {
-            let build = text(name).and_then(|text| of_python(&text, name == "setup.py"));
-            found.extend(build);
+            let builds = text(name).map(|text| of_python(&text, name == "setup.py"));
+            found.extend(builds.into_iter().flatten());
         } else if is_cmake(name) {
             calls.extend(text(name).map(|text| of_cmake(&text)));
         } else if name == "Makefile" || name == "makefile" || name.ends_with(".mk") {
@@ -97,31 +99,49 @@ fn is_cmake(name: &str) -> bool {
     name == "CMakeLists.txt" || name.ends_with(".cmake")
 }
 
-/// `CUDAExtension(…)`, `load(…)` of `torch.utils.cpp_extension`, and hipify as a module or a program.
-fn of_python(text: &str, is_setup: bool) -> Option<Build> {
+/// `CUDAExtension(…)`, `load(…)` of `torch.utils.cpp_extension`, and hipify as a module or a program. The sources in code that
+/// does not run on AMD are listed a second time.
+fn of_python(text: &str, is_setup: bool) -> Vec<Build> {
     let has_list = || text.contains("sources=") && text.contains(".cu");
     if !text.contains("cpp_extension") && !text.contains("hipify") && !has_list() {
-        return None;
+        return Vec::new();
     }
-    let tree = parse(text, &mut LastParse::default())?;
+    let Some(tree) = parse(text, &mut LastParse::default()) else {
+        return Vec::new();
+    };
     let semantics = Semantics::new(tree, Target::default());
     let tree = &semantics.tree;
     let mut builders = tree.nodes().filter(|node| builds_here(&semantics, *node));
     let builds = builders.next();
-    let sources: Vec<Pattern> = tree
-        .nodes()
-        .filter(|node| tree.kind(*node) == Kind::String)
-        .filter_map(|string| Pattern::of(&value(&semantics, string)))
-        .collect();
+    let knows_rocm = ["version.hip", "ROCM", "rocm"]
+        .iter()
+        .any(|word| text.contains(word));
+    let mut sources = Vec::new();
+    let mut others = Vec::new();
+    let strings = tree.nodes().filter(|node| tree.kind(*node) == Kind::String);
+    for string in strings {
+        let pattern = Pattern::of(&value(&semantics, string));
+        if knows_rocm && never_runs_on_target(&semantics, string) {
+            others.extend(pattern.clone());
+        }
+        sources.extend(pattern);
+    }
     // A `setup.py` without a list may build any source, and a function that gets the list uses the headers in its folder.
     let is_function = |node| tree.kind(node) != Kind::String;
     let is_build = |first| is_setup || !sources.is_empty() || is_function(first);
-    builds.is_some_and(is_build).then_some(Build {
+    let own = builds.is_some_and(is_build).then_some(Build {
         how: How::Hipified,
         is_general: is_setup && sources.is_empty(),
         sources,
         cmake: None,
-    })
+    });
+    let not_for_amd = Build {
+        how: How::NotForAmd,
+        is_general: false,
+        sources: others,
+        cmake: None,
+    };
+    own.into_iter().chain([not_for_amd]).collect()
 }
 
 fn builds_here(semantics: &Semantics<'_>, node: Node) -> bool {

@@ -21,7 +21,7 @@ use builds::{Build, Cmake, How};
 use folder_cache::FolderCache;
 use hip_alias_header::Header;
 use hipward_analyzer_core::Language;
-use patterns::is_source;
+use patterns::{Pattern, is_source};
 
 pub(crate) use in_memory::InMemoryFiles;
 pub use included_requirements::included_requirements;
@@ -114,8 +114,41 @@ impl<F: FileSource> ProjectContext<F> {
         }
         match general {
             Some(is_hipified) => Some(is_hipified || self.is_listed_above(path, path)),
-            None => self.is_loaded_beside(path).then_some(true),
+            None => (self.is_loaded_beside(path) || self.is_included(path)).then_some(true),
         }
+    }
+
+    /// Whether a source that a build with hipify lists includes the source: hipify follows it.
+    fn is_included(&self, path: &str) -> bool {
+        is_source(path)
+            && self.folders_around(path).any(|here| {
+                let builds = self.builds(here);
+                let hipified = builds.iter().filter(|build| build.how == How::Hipified);
+                let mut listed = hipified
+                    .flat_map(|build| build.sources.iter().filter_map(Pattern::path))
+                    .take(MAX_NEIGHBOURS);
+                listed.any(|source| {
+                    let header = self.header(&join(here, source));
+                    header.includes.iter().any(|it| it == path)
+                })
+            })
+    }
+
+    /// Whether the builds that name a C++ source do so only in code that does not run on AMD.
+    fn is_not_for_amd(&self, path: &str) -> bool {
+        self.folders_around(path)
+            .find_map(|here| {
+                let from_here = path[here.len()..].trim_start_matches('/');
+                let builds = self.builds(here);
+                let mut named = builds
+                    .iter()
+                    .filter(|build| build.names(from_here))
+                    .peekable();
+                named.peek()?;
+                let is_left_out = named.clone().any(|build| build.how == How::NotForAmd);
+                Some(is_left_out && named.all(|build| build.how != How::AsItStands))
+            })
+            .unwrap_or(false)
     }
 
     /// Whether a build above a folder runs hipify and lists the source by its path, or sources around the header.
@@ -161,6 +194,13 @@ impl<F: FileSource> ProjectContext<F> {
                 (is_hipified || project.cmake == Some(Cmake::Whole)).then_some(is_hipified)
             })
             .unwrap_or(false)
+    }
+
+    /// The folder of a file, and those that contain it.
+    fn folders_around<'p>(&'p self, path: &'p str) -> impl Iterator<Item = &'p str> {
+        let own = parent(path);
+        own.into_iter()
+            .chain(own.into_iter().flat_map(|own| self.folders_above(own)))
     }
 
     /// The folders that contain a folder, up to the root of its repository.
@@ -253,7 +293,9 @@ impl<F: FileSource> ProjectContext<F> {
 
     /// Whether a file is for other hosts only, because an AMD version exists, or by its name.
     pub fn has_amd_sibling(&self, path: &str, language: Option<Language>) -> bool {
-        if amd_sibling::is_renamed(&self.files, path) {
+        if amd_sibling::is_renamed(&self.files, path)
+            || language == Some(Language::CudaCpp) && self.is_not_for_amd(path)
+        {
             return true;
         }
         let is_image = language == Some(Language::Dockerfile);

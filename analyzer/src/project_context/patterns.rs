@@ -1,7 +1,7 @@
 //! Source paths in build files: `csrc/x.cu`, `${CMAKE_CURRENT_SOURCE_DIR}/x.cu`, `csrc/*.cu`, `.cu`.
 
 /// The end of a path, with `*` for any text within one part of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pattern(String);
 
 /// Sources that a compiler accepts directly; headers are included by these.
@@ -34,6 +34,11 @@ impl Pattern {
             Some(_) => format!("*{known}"),
             None => known,
         }))
+    }
+
+    /// The path, if it names one source.
+    pub(super) fn path(&self) -> Option<&str> {
+        (!self.0.contains('*')).then_some(&*self.0)
     }
 
     /// `*.cu`

@@ -170,6 +170,52 @@ fn module_in_a_folder_beside_the_source_loads_it() {
 }
 
 #[test]
+fn listed_source_includes_others() {
+    let setup = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', ['acme/all.cu', 'acme/x.cpp'])";
+    let files = [
+        ("a/.git", ""),
+        ("a/setup.py", setup),
+        (
+            "a/acme/all.cu",
+            "#include <vector>\n#include \"CUDA/pool.cu\"\n#include \"CUDA/norm.cu\"\n",
+        ),
+        ("a/acme/CUDA/pool.cu", ""),
+        ("a/acme/CUDA/norm.cu", ""),
+        ("a/acme/CUDA/alone.cu", ""),
+    ];
+    assert_eq!(who(&files, "a/acme/CUDA/pool.cu"), "hipify");
+    assert_eq!(who(&files, "a/acme/CUDA/norm.cu"), "hipify");
+    assert_eq!(who(&files, "a/acme/CUDA/alone.cu"), "?");
+}
+
+#[test]
+fn source_of_a_branch_for_cuda_is_not_for_amd() {
+    let setup = "import torch\nfrom torch.utils.cpp_extension import CUDAExtension\n\nuse_cuda = torch.version.cuda and CUDA_HOME\nsources = ['csrc/both.cu']\nif use_cuda:\n    sources.append('csrc/cutlass.cu')\n";
+    let with_rocm = format!("{setup}use_rocm = torch.version.hip\nCUDAExtension('ops', sources)");
+    let without = format!("{setup}CUDAExtension('ops', sources)");
+    let all = project_context(&[
+        ("a/.git", ""),
+        ("a/setup.py", &with_rocm),
+        ("b/.git", ""),
+        // A project that is not ported yet.
+        ("b/setup.py", &without),
+        ("c/.git", ""),
+        ("c/setup.py", &with_rocm),
+        ("c/csrc/CMakeLists.txt", "add_library(ops cutlass.cu)"),
+    ]);
+    let is_information = |path| all.has_amd_sibling(path, Some(Language::CudaCpp));
+    assert!(is_information("a/csrc/cutlass.cu"));
+    for path in [
+        "a/csrc/both.cu",
+        "a/csrc/other.cu",
+        "b/csrc/cutlass.cu",
+        "c/csrc/cutlass.cu",
+    ] {
+        assert!(!is_information(path), "{path}");
+    }
+}
+
+#[test]
 fn function_that_gets_the_sources_hipifies_headers() {
     let files = [
         ("x/.git", ""),
