@@ -218,7 +218,10 @@ fn report(cx: &FileChecker<'_>, image: Text<'_>, is_certain: bool) {
     let name = name.as_str();
     let instead = if name.starts_with("nvidia/cuda:") || name.starts_with("nvcr.io/nvidia/cuda:") {
         Some(system(name, cx))
-    } else if name.starts_with("nvcr.io/nvidia/pytorch:") || is_pytorch(name) {
+    } else if name.starts_with("nvcr.io/nvidia/pytorch:")
+        || is_pytorch(name)
+        || is_certain && matches!(name, "pytorch/pytorch" | "pytorch/pytorch:latest")
+    {
         Some("rocm/pytorch:latest".to_owned())
     } else if name.starts_with("nvcr.io/nvidia/tensorflow:")
         || name.starts_with("tensorflow/tensorflow:") && name.contains("-gpu")

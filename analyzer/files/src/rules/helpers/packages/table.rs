@@ -65,6 +65,23 @@ fn is_library(name: &str) -> bool {
     })
 }
 
+/// A wheel that is named after the CUDA release it is built for: `acme-cu12`, `acme-cuda12x`.
+static CUDA_WHEEL: Package = unavailable(
+    "",
+    OWN,
+    "The name says that this package is built for CUDA.",
+    "Look for the project's build for ROCm",
+);
+
+fn is_cuda_wheel(name: &str) -> bool {
+    let end = name.rsplit('-').next().unwrap_or_default();
+    let release = end.strip_prefix("cuda").or_else(|| end.strip_prefix("cu"));
+    release.is_some_and(|release| {
+        let digits = release.trim_end_matches('x');
+        (2..=3).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit())
+    })
+}
+
 /// The rule for packages without a rule of their own.
 pub(super) const OWN: &str = "nvidia-package";
 
@@ -90,6 +107,15 @@ const PACKAGES: &[Package] = &[
         instead: Some("amdsmi"),
         ..unavailable(
             "pynvml",
+            "pynvml",
+            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
+            "Require amdsmi, which comes with ROCm",
+        )
+    },
+    Package {
+        instead: Some("amdsmi"),
+        ..unavailable(
+            "py3nvml",
             "pynvml",
             "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
             "Require amdsmi, which comes with ROCm",
@@ -264,6 +290,13 @@ const PACKAGES: &[Package] = &[
         "cuda-only-library",
         "NVIDIA's Transformer Engine is built for CUDA.",
         "Build https://github.com/ROCm/TransformerEngine",
+    ),
+    // https://github.com/tatsy/torchmcubes
+    other_build(
+        "torchmcubes",
+        OWN,
+        "torchmcubes' kernels are CUDA; without it, it is built for the CPU.",
+        "Extract surfaces on the CPU, or write the kernel in Triton",
     ),
     unavailable(
         "nvdiffrast",
@@ -478,6 +511,7 @@ pub(super) fn find(name: &str) -> Option<&'static Package> {
         .iter()
         .find(|package| matches(package.name, name))
         .or_else(|| is_library(name).then_some(&LIBRARY))
+        .or_else(|| is_cuda_wheel(name).then_some(&CUDA_WHEEL))
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
