@@ -43,6 +43,9 @@ declare_rule! {
     /// It is better to test for the feature: `torch.cuda.is_bf16_supported()` rather than "8 or newer". On ROCm
     /// `torch.cuda.get_device_properties(0).gcnArchName` is the name of the architecture.
     ///
+    /// It also finds checks that fail on the selected target: `assert torch.cuda.get_device_capability() >= (10, 0)`, the same
+    /// test before a `raise`, and such checks by a function whose name is a later version, such as `is_sm_at_least_100()`.
+    ///
     /// The message states the result of the test on the selected target. A gate for older generations, such as "8 or
     /// newer", is not reported, because AMD GPUs have the feature too, except where it selects a kernel for NVIDIA GPUs: in
     /// a source that imports Gluon's modules for NVIDIA, and for a name such as `allow_tf32` that sets no option of
@@ -73,7 +76,7 @@ declare_rule! {
 }
 
 /// The value of `get_device_capability()`.
-type Capability = (i64, i64);
+pub(crate) type Capability = (i64, i64);
 
 /// NVIDIA's generations: the three before Hopper, Hopper, and Blackwell.
 const TURING: Capability = (7, 5);
@@ -109,20 +112,48 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         report(cx, node, Severity::Error, message);
         return;
     }
+    let Some((answer, meaning)) = taken_for(cx, node) else {
+        return;
+    };
+    let severity = if cx.mentions_hip() {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
+    let (major, minor) = arch.capability();
+    let message = format!(
+        "get_device_capability() returns ({major}, {minor}) on {}, the number of its architecture, so this test is {answer}, {meaning}.",
+        arch.name()
+    );
+    report(cx, node, severity, message);
+}
+
+/// The capability of the target.
+pub(crate) fn capability(cx: &PythonChecker<'_>) -> Capability {
+    let (major, minor) = cx.target().arch.capability();
+    (i64::from(major), i64::from(minor))
+}
+
+/// The result of a comparison of the capability on the target.
+pub(crate) fn on_target(cx: &PythonChecker<'_>, comparison: Node) -> Option<bool> {
+    let parts: Vec<_> = cx.tree().parts(comparison).collect();
     let reads_capability = |side: &Node| {
         evaluate(cx, *side, ADA, MAX_DEPTH).is_some_and(|number| number.from_capability)
     };
-    if !parts.iter().step_by(2).any(reads_capability) {
-        return;
-    }
-    let (major, minor) = arch.capability();
-    let capability = (i64::from(major), i64::from(minor));
-    let answers = [capability, HOPPER, AMPERE, ADA].map(|device| answer(cx, &parts, device));
-    let [Some(answer), Some(on_hopper), on_ampere, on_ada] = answers else {
-        return;
-    };
+    let reads = parts.iter().step_by(2).any(reads_capability);
+    reads.then(|| answer(cx, &parts, capability(cx))).flatten()
+}
+
+/// The result of a comparison, and the GPU of NVIDIA that it takes the target for; none if the result is right for an
+/// unknown GPU.
+pub(crate) fn taken_for(cx: &PythonChecker<'_>, comparison: Node) -> Option<(bool, &'static str)> {
+    let answer = on_target(cx, comparison)?;
+    let parts: Vec<_> = cx.tree().parts(comparison).collect();
+    let on = |device| self::answer(cx, &parts, device);
+    let on_hopper = on(HOPPER)?;
+    let (on_ampere, on_ada) = (on(AMPERE), on(ADA));
     let operator = match parts[..] {
-        [_, operator, _] => Some(tree.kind(operator)),
+        [_, operator, _] => Some(cx.tree().kind(operator)),
         _ => None,
     };
     // A gate that accepts Hopper and rejects earlier generations takes the AMD GPU for a Hopper GPU. For a gate on
@@ -132,49 +163,38 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         Some(Kind::NotEqual | Kind::NotIn) => !answer,
         _ => ![on_ampere, on_ada].contains(&Some(answer)),
     };
-    let answer_on_blackwell = self::answer(cx, &parts, BLACKWELL);
     let is_taken_for_hopper = singles_out && answer == on_hopper;
     // A list of old and new generations lists all supported GPUs; a list of new ones only is for Hopper's kernels.
     let is_left_out = matches!(operator, Some(Kind::In | Kind::NotIn))
         && answer != on_hopper
         && [on_ampere, on_ada].contains(&Some(on_hopper));
     // Later than gfx9, an AMD GPU is also taken for a GPU after Hopper.
-    let is_taken_for_blackwell = capability >= BLACKWELL
+    let is_taken_for_blackwell = capability(cx) >= BLACKWELL
         && singles_out
         && answer != on_hopper
-        && answer_on_blackwell == Some(answer);
+        && on(BLACKWELL) == Some(answer);
     // `allow_tf32 = capability >= 80` selects kernels for NVIDIA's tensor cores; PyTorch's setting and Triton's option
     // are of another rule. A source with Gluon's modules for NVIDIA has no other kernels.
     let names_tf32 = || {
-        given_to(cx, node).is_some_and(|name| name.to_ascii_lowercase().contains("tf32"))
+        given_to(cx, comparison).is_some_and(|name| name.to_ascii_lowercase().contains("tf32"))
             && !has_any_text(cx, &["torch.backends", "triton", "transformers"])
     };
     let is_taken_for_ampere = || {
         on_ampere == Some(answer)
-            && self::answer(cx, &parts, TURING) == Some(!answer)
+            && on(TURING) == Some(!answer)
             && (names_tf32() || has_text(cx, "gluon.language.nvidia"))
     };
-    let meaning = if is_taken_for_hopper {
-        "as on a Hopper GPU"
+    if is_taken_for_hopper {
+        Some((answer, "as on a Hopper GPU"))
     } else if is_taken_for_blackwell {
-        "as on a Blackwell GPU"
+        Some((answer, "as on a Blackwell GPU"))
     } else if is_left_out {
-        "as on an unlisted GPU"
+        Some((answer, "as on an unlisted GPU"))
     } else if is_taken_for_ampere() {
-        "as on an Ampere GPU"
+        Some((answer, "as on an Ampere GPU"))
     } else {
-        return;
-    };
-    let severity = if cx.mentions_hip() {
-        Severity::Info
-    } else {
-        Severity::Warning
-    };
-    let message = format!(
-        "get_device_capability() returns ({major}, {minor}) on {}, the number of its architecture, so this test is {answer}, {meaning}.",
-        arch.name()
-    );
-    report(cx, node, severity, message);
+        None
+    }
 }
 
 /// The result of a comparison on `device`; `parts` are its operands with the operators between them.
@@ -217,7 +237,7 @@ fn is_listed(
     Some(found)
 }
 
-fn report(cx: &PythonChecker<'_>, node: Node, severity: Severity, message: String) {
+pub(crate) fn report(cx: &PythonChecker<'_>, node: Node, severity: Severity, message: String) {
     if is_named_after_amd(cx, node) {
         return;
     }

@@ -4,6 +4,7 @@
 
 use super::PythonRule;
 
+mod failing_capability;
 mod home_gate;
 mod listed;
 mod loaded_library;
@@ -20,6 +21,7 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &tool::CHECK,
     &required_path::CHECK,
     &home_gate::CHECK,
+    &failing_capability::CHECK,
     &listed::TEXTS,
     &listed::LIBRARIES,
     &nvidia_host::DEVICES,

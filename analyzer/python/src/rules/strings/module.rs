@@ -161,11 +161,17 @@ fn chooses_device(cx: &PythonChecker<'_>, count: Node) -> bool {
     })
 }
 
-/// `from_pretrained(name, attn_implementation="flash_attention_3")`, `get_kernel("kernels-community/flash-attn3")`
+/// `from_pretrained(name, attn_implementation="flash_attention_3")`, `get_kernel("kernels-community/flash-attn3")`,
+/// `torch.nn.attention.activate_flash_attention_impl("FA3")`
 fn check_attention(cx: &PythonChecker<'_>, call: Node) {
-    let is_hub = || matches!(called(cx, call), "get_kernel" | "load_and_register_kernel");
+    let names_it = || {
+        matches!(
+            called(cx, call),
+            "get_kernel" | "load_and_register_kernel" | "activate_flash_attention_impl"
+        )
+    };
     let Some(value) = keyword(cx, call, "attn_implementation")
-        .or_else(|| first_value(cx, call).filter(|_| is_hub()))
+        .or_else(|| first_value(cx, call).filter(|_| names_it()))
         // `"flash_attention_3" if use_flash else "sdpa"`
         .map(|value| match cx.tree().kind(value) {
             Kind::ConditionalExpression => cx.tree().parts(value).next().unwrap_or(value),
@@ -173,9 +179,10 @@ fn check_attention(cx: &PythonChecker<'_>, call: Node) {
         })
         .filter(|value| {
             string(&cx.semantics, *value).is_some_and(|name| {
-                ["flash_attention_3", "flash-attention-3", "flash-attn3"]
-                    .iter()
-                    .any(|end| name.ends_with(end))
+                name == "FA3"
+                    || ["flash_attention_3", "flash-attention-3", "flash-attn3"]
+                        .iter()
+                        .any(|end| name.ends_with(end))
             })
         })
     else {
