@@ -134,8 +134,16 @@ impl<F: FileSource> ProjectContext<F> {
             })
     }
 
-    /// Whether the builds that name a C++ source do so only in code that does not run on AMD.
+    /// Whether the builds that name a C++ source do so only in code that does not run on AMD, or all device code beside a
+    /// header.
     fn is_not_for_amd(&self, path: &str) -> bool {
+        if !is_source(path) {
+            let folder = parent(path).unwrap_or_default();
+            let names = self.files.names(folder);
+            let mut sources = names.iter().filter(|name| name.ends_with(".cu")).peekable();
+            return sources.peek().is_some()
+                && sources.all(|name| self.is_not_for_amd(&join(folder, name)));
+        }
         self.folders_around(path)
             .find_map(|here| {
                 let from_here = path[here.len()..].trim_start_matches('/');

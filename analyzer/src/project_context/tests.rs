@@ -196,6 +196,11 @@ fn source_of_a_branch_for_cuda_is_not_for_amd() {
     let all = project_context(&[
         ("a/.git", ""),
         ("a/setup.py", &with_rocm),
+        ("a/csrc/both.cu", ""),
+        ("a/csrc/cutlass.cu", ""),
+        ("d/.git", ""),
+        ("d/setup.py", &with_rocm),
+        ("d/csrc/cutlass.cu", ""),
         ("b/.git", ""),
         // A project that is not ported yet.
         ("b/setup.py", &without),
@@ -205,9 +210,11 @@ fn source_of_a_branch_for_cuda_is_not_for_amd() {
     ]);
     let is_information = |path| all.has_amd_sibling(path, Some(Language::CudaCpp));
     assert!(is_information("a/csrc/cutlass.cu"));
+    assert!(is_information("d/csrc/tiles.cuh"));
     for path in [
         "a/csrc/both.cu",
         "a/csrc/other.cu",
+        "a/csrc/tiles.cuh",
         "b/csrc/cutlass.cu",
         "c/csrc/cutlass.cu",
     ] {

@@ -89,6 +89,12 @@ fn conjunction(cx: &PythonChecker<'_>, value: Node, depth: usize) -> Option<bool
     }
 }
 
+/// `torch.cuda.is_available()`
+fn has_gpu(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let function = cx.callee(node);
+    function.is_some_and(|function| function.is("torch.cuda.is_available"))
+}
+
 /// True if the program stops on the target, because `test` has that result: in an `assert`, and before a `raise`.
 fn fails(cx: &PythonChecker<'_>, test: Node, mut result: bool) -> bool {
     let tree = cx.tree();
@@ -100,8 +106,8 @@ fn fails(cx: &PythonChecker<'_>, test: Node, mut result: bool) -> bool {
             Kind::BooleanOperator => {
                 let operator = tree.child(parent, Field::Operator);
                 let is_or = operator.is_some_and(|operator| tree.kind(operator) == Kind::Or);
-                // The other side decides.
-                if result != is_or {
+                // Otherwise the other side decides: `torch.cuda.is_available() and not is_sm_at_least_100()`
+                if result != is_or && (is_or || !tree.parts(parent).any(|side| has_gpu(cx, side))) {
                     return false;
                 }
             }
