@@ -48,6 +48,9 @@ pub struct Options {
     /// First-party modules: modules that the source's project contains or builds. In flash-attn's repository `flash_attn`
     /// needs no port.
     pub first_party_modules: Vec<String>,
+    /// Functions and constants of the project's Python modules that are false on AMD, because they need
+    /// `torch.version.cuda`: `acme.utils.is_nvidia`, and `.utils.is_nvidia` for relative imports.
+    pub false_on_amd: Vec<String>,
     /// Whether there is a version of the source for AMD beside it, or its name is of another vendor's hosts. If so, all
     /// findings are information.
     pub has_amd_sibling: bool,
@@ -142,6 +145,7 @@ fn read(
         rules: RULES_AND_TRITON,
         filter,
         first_party_modules: &options.first_party_modules,
+        false_on_amd: &options.false_on_amd,
         extensions: &team_and_cuda,
     };
     let files = FileOptions {

@@ -33,6 +33,7 @@ impl calls::Analyzer for AllLanguages {
         "language",
         "pytorch_extension",
         "first_party_modules",
+        "false_on_amd",
         "has_amd_sibling",
         "has_hip_names",
         "amd_macros",
@@ -68,13 +69,18 @@ fn options(request: &Request) -> Result<Options, String> {
             .into_iter()
             .map(str::to_owned)
             .collect(),
+        false_on_amd: request
+            .texts("false_on_amd")?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         has_amd_sibling: request.truth("has_amd_sibling")? == Some(true),
         team,
     })
 }
 
-/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, has_amd_sibling?,
-/// has_hip_names?, amd_macros?}` → `Report`; `rules` are team rules.
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, false_on_amd?,
+/// has_amd_sibling?, has_hip_names?, amd_macros?}` → `Report`; `rules` are team rules.
 pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     calls::analyze::<AllLanguages>(request, session)
 }
@@ -163,6 +169,7 @@ struct Folder {
     hipified: Vec<String>,
     not_hipified: Vec<String>,
     first_party_modules: Arc<Vec<String>>,
+    false_on_amd: Arc<Vec<String>>,
     with_amd_sibling: Vec<String>,
     with_hip_names: Vec<String>,
     amd_macros: Vec<Vec<String>>,
@@ -177,6 +184,7 @@ impl Encode for Folder {
                 ("hipified", &self.hipified),
                 ("not_hipified", &self.not_hipified),
                 ("first_party_modules", &*self.first_party_modules),
+                ("false_on_amd", &*self.false_on_amd),
                 ("with_amd_sibling", &self.with_amd_sibling),
                 ("with_hip_names", &self.with_hip_names),
                 ("amd_macros", &self.amd_macros),
@@ -185,7 +193,7 @@ impl Encode for Folder {
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, with_amd_sibling,
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, with_amd_sibling,
 /// with_hip_names, amd_macros}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
 /// files in it. `hipified` are the C++ files for which `pytorch_extension` is true, `not_hipified` those for which it is
 /// false, `with_amd_sibling` the files with a version for AMD beside them, and `with_hip_names` those for which a header
@@ -211,6 +219,7 @@ pub fn project_context(request: &str) -> Result<String, String> {
             hipified: Vec::new(),
             not_hipified: Vec::new(),
             first_party_modules: project_context.first_party_modules(path),
+            false_on_amd: project_context.false_on_amd(path),
             with_amd_sibling: Vec::new(),
             with_hip_names: Vec::new(),
             amd_macros: Vec::new(),

@@ -88,6 +88,40 @@ fn returned_attention_weights_are_detected_by_name() {
     }
 }
 
+/// Functions of the project's other modules are false on AMD: checks by them fail, and code behind them does not run.
+#[test]
+fn gates_of_other_modules_are_followed() {
+    let rules = |import: &str, body: &str| -> Vec<String> {
+        let mut options = Options::default();
+        options.language = Some(Language::Python);
+        options.false_on_amd = vec![
+            "acme.utils.is_cuda_build".to_owned(),
+            ".utils.is_cuda_build".to_owned(),
+        ];
+        let source = format!("{import}\n\n\ndef run(x):\n{body}");
+        let findings = analyze(&source, &options).findings;
+        findings.into_iter().map(|finding| finding.rule).collect()
+    };
+    let check = "    assert is_cuda_build(), 'no GPU'\n    return x\n";
+    let raises =
+        "    if not is_cuda_build():\n        raise RuntimeError('no GPU')\n    return x\n";
+    let branch =
+        "    if is_cuda_build():\n        import pynvml\n        pynvml.nvmlInit()\n    return x\n";
+    for import in [
+        "from acme.utils import is_cuda_build",
+        "from .utils import is_cuda_build",
+        "from ..utils import is_cuda_build",
+        "from ..utils import (\n    other as another,\n    is_cuda_build,\n)",
+    ] {
+        assert_eq!(rules(import, check), ["version-cuda-gate"], "{import}");
+        assert_eq!(rules(import, raises), ["version-cuda-gate"], "{import}");
+        assert!(rules(import, branch).is_empty(), "{import}");
+    }
+    let other = "from other.utils import is_cuda_build";
+    assert!(rules(other, check).is_empty());
+    assert_eq!(rules(other, branch), ["pynvml"]);
+}
+
 /// A header defines macros for AMD: none of these names is CUDA's there.
 #[test]
 fn macros_of_a_header_for_amd_are_not_cudas_names() {

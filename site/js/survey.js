@@ -114,6 +114,8 @@ async function projectContextsOf(known, all, repositories) {
   const tells = ({ path, language }) =>
     /(^|\/)setup\.py$/.test(path) ||
     language === "cmake" ||
+    // Its functions may be gates of other modules.
+    /(util|device|platform|cuda|gpu|env|compat|common|hardware|version)[^/]*\.py$|\/utils\/[^/]+\.py$/.test(path) ||
     ((path.endsWith(".py") || path.endsWith(".sh") || language === "makefile") && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
@@ -127,10 +129,11 @@ async function projectContextsOf(known, all, repositories) {
   }
   const folders = await askAnalyzer("project_context", { files });
   return new Map(
-    folders.map(({ path, first_party_modules, ...of }) => [
+    folders.map(({ path, first_party_modules, false_on_amd, ...of }) => [
       path,
       (file) => ({
         first_party_modules,
+        false_on_amd,
         pytorch_extension: of.hipified.includes(file) ? true : of.not_hipified.includes(file) ? false : undefined,
         has_amd_sibling: of.with_amd_sibling.includes(file),
         has_hip_names: of.with_hip_names.includes(file),

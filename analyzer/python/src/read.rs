@@ -27,6 +27,9 @@ pub struct PythonOptions<'a> {
     pub filter: &'a RuleFilter,
     /// Modules of the source's own project: in flash-attn's repository `flash_attn` needs no port.
     pub first_party_modules: &'a [String],
+    /// Functions and constants of the project's other modules that are false on AMD: `acme.utils.is_nvidia`, and
+    /// `.utils.is_nvidia` for relative imports.
+    pub false_on_amd: &'a [String],
     /// Information about a Python source for other crates.
     pub extensions: &'a [&'a dyn PythonExtension],
 }
@@ -69,7 +72,8 @@ pub fn read(
             ..ParsedFile::default()
         };
     }
-    let semantics = Semantics::new(tree, options.target.clone());
+    let mut semantics = Semantics::new(tree, options.target.clone());
+    semantics.false_on_amd = options.false_on_amd;
     let checker = PythonChecker::run(semantics, options);
     let mut extra = Extra::default();
     for extension in options.extensions {

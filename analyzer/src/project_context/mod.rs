@@ -6,6 +6,7 @@
 mod amd_sibling;
 mod builds;
 mod by_path;
+mod false_on_amd;
 mod first_party_modules;
 mod folder_cache;
 mod hip_alias_header;
@@ -47,6 +48,7 @@ pub struct ProjectContext<F> {
     files: F,
     builds: FolderCache<Arc<Vec<Build>>>,
     first_party_modules: FolderCache<Arc<Vec<String>>>,
+    false_on_amd: FolderCache<Arc<Vec<String>>>,
     unmarked: FolderCache<Arc<Vec<String>>>,
     headers: FolderCache<Arc<Header>>,
 }
@@ -67,6 +69,7 @@ impl<F: FileSource> ProjectContext<F> {
             files,
             builds: FolderCache::default(),
             first_party_modules: FolderCache::default(),
+            false_on_amd: FolderCache::default(),
             unmarked: FolderCache::default(),
             headers: FolderCache::default(),
         }
@@ -232,6 +235,16 @@ impl<F: FileSource> ProjectContext<F> {
         })
     }
 
+    /// The functions and constants that files in a folder may import from modules around them and that are false on AMD.
+    pub fn false_on_amd(&self, folder: &str) -> Arc<Vec<String>> {
+        self.false_on_amd.answer(folder, || {
+            let above = above(&self.files, folder);
+            let mut found = above.map_or_else(Vec::new, |above| self.false_on_amd(above).to_vec());
+            false_on_amd::add(&self.files, folder, &mut found);
+            Arc::new(found)
+        })
+    }
+
     /// Sets the project context in the options for a file of `options.language`.
     pub fn fill_options(&self, path: &str, options: &mut Options) {
         let folder = parent(path).unwrap_or_default();
@@ -253,6 +266,10 @@ impl<F: FileSource> ProjectContext<F> {
         options.amd_macros = headers.amd_macros;
         options.first_party_modules = match is_python {
             true => self.first_party_modules(folder).to_vec(),
+            false => Vec::new(),
+        };
+        options.false_on_amd = match is_python {
+            true => self.false_on_amd(folder).to_vec(),
             false => Vec::new(),
         };
         options.has_amd_sibling = self.has_amd_sibling(path, options.language);

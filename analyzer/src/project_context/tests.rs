@@ -493,6 +493,35 @@ fn macros_for_amd_apply_to_including_sources() {
 }
 
 #[test]
+fn gates_of_modules_around_a_file_are_known() {
+    let gates = "import torch\n\n\ndef is_cuda_build():\n    \"\"\"Not on ROCm.\"\"\"\n    return torch.cuda.is_available() and torch.version.cuda is not None\n\n\nHAS_NVIDIA = bool(torch.version.cuda)\nDEBUG = False\n\n\ndef both():\n    return torch.version.cuda or torch.version.hip\n";
+    let all = project_context(&[
+        ("a/.git/HEAD", ""),
+        ("a/acme/__init__.py", ""),
+        ("a/acme/utils.py", gates),
+        ("a/acme/ops/deep/x.py", ""),
+        (
+            "a/acme/other/utils.py",
+            "def is_cuda_build():\n    return True\n",
+        ),
+        ("a/benchmarks/x.py", ""),
+        ("b/x.py", ""),
+    ]);
+    let known = |folder: &str| all.false_on_amd(folder).to_vec();
+    let absolute = ["acme.utils.is_cuda_build", "acme.utils.HAS_NVIDIA"];
+    let relative = [".utils.is_cuda_build", ".utils.HAS_NVIDIA"];
+    let mut in_ops = known("a/acme/ops/deep");
+    in_ops.sort();
+    let mut both: Vec<_> = [absolute, relative].concat();
+    both.sort_unstable();
+    assert_eq!(in_ops, both);
+    // The nearest module of a name counts in relative imports.
+    assert_eq!(known("a/acme/other"), absolute);
+    assert_eq!(known("a/benchmarks"), absolute);
+    assert!(known("b").is_empty());
+}
+
+#[test]
 fn first_party_modules_are_limited_to_the_repository() {
     let all = project_context(&[
         ("b.py", ""),

@@ -40,6 +40,7 @@ fn truth(semantics: &Semantics<'_>, node: Node, depth: u8) -> Option<bool> {
         Kind::ComparisonOperator => comparison(semantics, node),
         Kind::Call => call_truth(semantics, node, depth),
         Kind::NamedExpression => truth(semantics, tree.child(node, Field::Value)?, depth),
+        Kind::Identifier if is_false_import(semantics, node) => Some(false),
         Kind::Identifier | Kind::Attribute => match presence(semantics, node) {
             Some(present) => Some(present),
             None => match semantics.binding(node).map(|binding| binding.value) {
@@ -187,6 +188,9 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
     }
     let function = tree.child(call, Field::Function)?;
     let arguments: Vec<_> = tree.parts(tree.child(call, Field::Arguments)?).collect();
+    if is_false_import(semantics, function) {
+        return Some(false);
+    }
     if tree.kind(function) == Kind::Identifier {
         match (tree.text(function), &arguments[..]) {
             ("bool", [value]) => return truth(semantics, *value, depth),
@@ -227,6 +231,73 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
         }
     }
     by_name(last_name(semantics, function))
+}
+
+/// True for a name from another module of the project that is false on AMD: `from .utils import is_nvidia`.
+pub fn is_false_import(semantics: &Semantics<'_>, name: Node) -> bool {
+    if semantics.false_on_amd.is_empty() {
+        return false;
+    }
+    let Some((module, member)) = imported(semantics, name) else {
+        return false;
+    };
+    // `acme.utils`, or `.utils` of a folder around the file.
+    let mut parts = module.rsplit('.');
+    let (module, package) = (parts.next(), parts.next().or(Some("")));
+    semantics.false_on_amd.iter().any(|known| {
+        known
+            .split('.')
+            .map(Some)
+            .eq([package, module, Some(member)])
+    })
+}
+
+/// The module and the name of an import, also of a relative one.
+fn imported<'a>(semantics: &Semantics<'a>, name: Node) -> Option<(&'a str, &'a str)> {
+    let tree = &semantics.tree;
+    let binding = semantics.binding(name)?;
+    match binding.value {
+        Value::Member(module, member) => Some((module, member)),
+        Value::Unknown => {
+            let statement = tree
+                .ancestors(binding.node)
+                .take(3)
+                .find(|around| tree.kind(*around) == Kind::ImportFromStatement)?;
+            let module = tree.child(statement, Field::ModuleName)?;
+            let aliased = tree
+                .parent(binding.node)
+                .and_then(|item| tree.child(item, Field::Name));
+            let member = aliased.unwrap_or(binding.node);
+            Some((tree.text(module), tree.text(member)))
+        }
+        _ => None,
+    }
+}
+
+/// The functions and constants of a module that are false on AMD, because they need `torch.version.cuda`.
+pub fn false_without_cuda<'a>(semantics: &Semantics<'a>) -> Vec<&'a str> {
+    let names = semantics.names.top_level();
+    names
+        .filter_map(|(name, bindings)| {
+            let mut values = bindings.iter();
+            let (only, other) = (values.next()?, values.next());
+            let value = match only.value {
+                Value::Function(definition) => only_return(semantics, definition)?,
+                Value::Expression(value) => value,
+                _ => return None,
+            };
+            (other.is_none() && needs_cuda_version(semantics, value)).then_some(name)
+        })
+        .collect()
+}
+
+/// True for a condition that is false on AMD and reads `torch.version.cuda`.
+pub fn needs_cuda_version(semantics: &Semantics<'_>, condition: Node) -> bool {
+    truth_on_target(semantics, condition) == Some(false)
+        && semantics.tree.subtree(condition).any(|node| {
+            let name = semantics.resolve(node);
+            name.is_some_and(|name| name.is("torch.version.cuda"))
+        })
 }
 
 /// The expression of a function that only returns one.

@@ -13,7 +13,10 @@ mod resolve;
 mod unchecked_fallback;
 mod variable;
 
-pub use backend::{is_checked_for_both, names_rocm, tells_rocm_apart};
+pub use backend::{
+    false_without_cuda, is_checked_for_both, is_false_import, names_rocm, needs_cuda_version,
+    tells_rocm_apart,
+};
 pub use classes::is_nn_module;
 pub use constants::{folded, integer, string, string_parts};
 pub use environment::environment_variable;

@@ -4,7 +4,7 @@
 
 use super::PythonRule;
 
-mod failing_capability;
+mod failing_check;
 mod home_gate;
 mod listed;
 mod loaded_library;
@@ -21,7 +21,7 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &tool::CHECK,
     &required_path::CHECK,
     &home_gate::CHECK,
-    &failing_capability::CHECK,
+    &failing_check::CHECK,
     &listed::TEXTS,
     &listed::LIBRARIES,
     &nvidia_host::DEVICES,

@@ -1,12 +1,14 @@
-//! HW302: checks that fail, because the target's capability is another one: `assert is_sm_at_least_100()`.
+//! HW302: checks that fail because the target's capability is another one: `assert is_sm_at_least_100()`. HW301: checks
+//! that fail because a function needs `torch.version.cuda`: `assert is_nvidia()`.
 
-use crate::checker::PythonChecker;
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
 use crate::rules::backend::capability_gate::{
     Capability, RULE, capability, on_target, report, taken_for,
 };
+use crate::rules::backend::version_cuda_gate;
 use crate::rules::helpers::calls::{called, only_returned, values};
-use crate::semantic::integer;
+use crate::semantic::{integer, is_false_import, needs_cuda_version};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
 
@@ -20,6 +22,21 @@ pub(super) static CHECK: PythonRule = PythonRule {
 const MAX_DEPTH: usize = 6;
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
+    let severity = if cx.mentions_hip() {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
+    if tests_cuda_version(cx, node) && fails(cx, node, false) {
+        cx.report_as(
+            &version_cuda_gate::RULE,
+            severity,
+            node,
+            "This function needs torch.version.cuda, which is None on ROCm, so the check fails.",
+            RawFix::display_only("Check torch.version.hip as well, or torch.cuda.is_available()"),
+        );
+        return;
+    }
     let result = match cx.tree().kind(node) {
         Kind::ComparisonOperator if taken_for(cx, node).is_some() => None,
         Kind::ComparisonOperator => on_target(cx, node),
@@ -28,17 +45,25 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(result) = result.filter(|result| fails(cx, node, *result)) else {
         return;
     };
-    let severity = if cx.mentions_hip() {
-        Severity::Info
-    } else {
-        Severity::Warning
-    };
     let (major, minor) = capability(cx);
     let arch = cx.target().arch.name();
     let message = format!(
         "The capability of {arch} is ({major}, {minor}), the number of its architecture, so this test is {result}, and the check fails."
     );
     report(cx, node, severity, message);
+}
+
+/// True for a call of a function that needs `torch.version.cuda`: of another module, or named after NVIDIA. Others are
+/// reported where they are defined.
+fn tests_cuda_version(cx: &PythonChecker<'_>, call: Node) -> bool {
+    let tree = cx.tree();
+    tree.kind(call) == Kind::Call
+        && (tree
+            .child(call, Field::Function)
+            .is_some_and(|function| is_false_import(&cx.semantics, function))
+            || called(cx, call).contains("nvidia")
+                && only_returned(cx, call)
+                    .is_some_and(|value| needs_cuda_version(&cx.semantics, value)))
 }
 
 /// The result of a function that tests the capability: one of the source, or one with the version in its name.

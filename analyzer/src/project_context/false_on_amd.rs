@@ -1,0 +1,90 @@
+//! Functions and constants of a project's Python modules that are false on AMD, because they need `torch.version.cuda`:
+//! `utils.is_nvidia`. Other modules import them and use them as gates.
+
+use super::{FileSource, join};
+use hipward_analyzer_core::Target;
+use hipward_analyzer_python::semantic::{Semantics, false_without_cuda};
+use hipward_analyzer_python::syntax::{LastParse, parse};
+
+/// Words in the names of modules that contain such functions. Not every module is read.
+const MODULES: [&str; 10] = [
+    "util", "device", "platform", "cuda", "gpu", "env", "compat", "common", "hardware", "version",
+];
+
+/// Folders for the packages of a project.
+const SOURCE_FOLDERS: [&str; 3] = ["", "src", "python"];
+
+/// Adds those of the modules in a folder, in its `utils`, and in the packages below it, if it is the root of a project:
+/// `acme.utils.is_nvidia` by the module's folder, and `.utils.is_nvidia` for imports that are relative to a folder around the
+/// file. The nearest module of a name counts.
+pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>) {
+    let is_root = ["setup.py", "pyproject.toml", ".git"]
+        .iter()
+        .any(|name| files.exists(&join(folder, name)));
+    for place in SOURCE_FOLDERS.iter().filter(|_| is_root) {
+        let place = join(folder, place);
+        for name in files.names(&place) {
+            let package = join(&place, &name);
+            if files.exists(&join(&package, "__init__.py")) {
+                for (module, names) in modules(files, &package) {
+                    extend(found, &name, &module, &names);
+                }
+            }
+        }
+    }
+    let package = folder.rsplit('/').next().unwrap_or(folder);
+    for (module, names) in modules(files, folder) {
+        found.retain(|known| {
+            let rest = known
+                .strip_prefix('.')
+                .and_then(|known| known.strip_prefix(&*module));
+            !rest.is_some_and(|rest| rest.starts_with('.'))
+        });
+        extend(found, "", &module, &names);
+        extend(found, package, &module, &names);
+    }
+}
+
+fn extend(found: &mut Vec<String>, package: &str, module: &str, names: &[String]) {
+    for name in names {
+        let name = format!("{package}.{module}.{name}");
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+}
+
+/// The modules of a folder, and of its `utils`, with their names that are false on AMD.
+fn modules(files: &dyn FileSource, folder: &str) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for name in files.names(folder) {
+        let path = join(folder, &name);
+        if name == "utils" {
+            let init = names_in(files, &join(&path, "__init__.py"));
+            found.push((name, init));
+            for name in files.names(&path) {
+                if let Some(module) = name.strip_suffix(".py").filter(|name| *name != "__init__") {
+                    found.push((module.to_owned(), names_in(files, &join(&path, &name))));
+                }
+            }
+        } else if let Some(module) = name.strip_suffix(".py")
+            && MODULES.iter().any(|word| module.contains(word))
+        {
+            found.push((module.to_owned(), names_in(files, &path)));
+        }
+    }
+    found
+}
+
+fn names_in(files: &dyn FileSource, path: &str) -> Vec<String> {
+    let text = files
+        .text(path)
+        .filter(|text| text.contains("version.cuda"));
+    let Some(text) = text else { return Vec::new() };
+    let Some(tree) = parse(&text, &mut LastParse::default()) else {
+        return Vec::new();
+    };
+    let semantics = Semantics::new(tree, Target::default());
+    let names = false_without_cuda(&semantics);
+    names.into_iter().map(str::to_owned).collect()
+}
