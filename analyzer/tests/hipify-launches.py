@@ -20,5 +20,8 @@ for number, line in enumerate(lines):
             converted = processKernelLaunches(f"{before}\n{line}\n", {"kernel_launches": []})
         except TypeError:
             converted = ""
-        if not KEPT.search(converted):
+        kept = KEPT.search(converted)
+        # Behind a comment, or in the directive before, it does not count.
+        start = converted[: kept.start()].rsplit("\n", 1)[-1] if kept else ""
+        if not kept or "//" in start or (before and start.startswith("#")):
             print(number + 1)

@@ -151,10 +151,17 @@ fn is_kept(before: &str, name: usize) -> bool {
             let left = at.checked_sub(1).map_or(b' ', |left| bytes[left]);
             return at + 1 == name
                 && byte.is_ascii_whitespace()
-                && !(left.is_ascii_alphanumeric() || matches!(left, b'_' | b'\\'));
+                && !(left.is_ascii_alphanumeric() || matches!(left, b'_' | b'\\'))
+                && !(*byte == b'\n' && swallows(before.get(..at).unwrap_or_default()));
         }
     }
     false
+}
+
+/// True if the last line is a directive or ends with a comment: what follows on it does not count.
+fn swallows(text: &str) -> bool {
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    line.trim_start().starts_with('#') || line.contains("//")
 }
 
 /// The line of the name with a space before it, and where the name is then.
