@@ -26,51 +26,67 @@ pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>)
         for name in files.names(&place) {
             let package = join(&place, &name);
             if files.exists(&join(&package, "__init__.py")) {
-                for (module, names) in modules(files, &package) {
-                    extend(found, &name, &module, &names);
+                for module in modules(files, &package) {
+                    module.add_to(found, &module.package);
                 }
             }
         }
     }
-    let package = folder.rsplit('/').next().unwrap_or(folder);
-    for (module, names) in modules(files, folder) {
+    for module in modules(files, folder) {
         found.retain(|known| {
             let rest = known
                 .strip_prefix('.')
-                .and_then(|known| known.strip_prefix(&*module));
+                .and_then(|known| known.strip_prefix(&*module.name));
             !rest.is_some_and(|rest| rest.starts_with('.'))
         });
-        extend(found, "", &module, &names);
-        extend(found, package, &module, &names);
+        module.add_to(found, "");
+        module.add_to(found, &module.package);
     }
 }
 
-fn extend(found: &mut Vec<String>, package: &str, module: &str, names: &[String]) {
-    for name in names {
-        let name = format!("{package}.{module}.{name}");
-        if !found.contains(&name) {
-            found.push(name);
+/// A module with its names that are false on AMD.
+struct Module {
+    /// The name of its folder.
+    package: String,
+    name: String,
+    names: Vec<String>,
+}
+
+impl Module {
+    fn new(files: &dyn FileSource, folder: &str, name: &str, file: &str) -> Module {
+        Module {
+            package: folder.rsplit('/').next().unwrap_or(folder).to_owned(),
+            name: name.to_owned(),
+            names: names_in(files, &join(folder, file)),
+        }
+    }
+
+    fn add_to(&self, found: &mut Vec<String>, package: &str) {
+        for name in &self.names {
+            let name = format!("{package}.{}.{name}", self.name);
+            if !found.contains(&name) {
+                found.push(name);
+            }
         }
     }
 }
 
-/// The modules of a folder, and of its `utils`, with their names that are false on AMD.
-fn modules(files: &dyn FileSource, folder: &str) -> Vec<(String, Vec<String>)> {
+/// The modules of a folder, and of its `utils`.
+fn modules(files: &dyn FileSource, folder: &str) -> Vec<Module> {
     let mut found = Vec::new();
     for name in files.names(folder) {
-        let path = join(folder, &name);
         if name == "utils" {
-            let init = names_in(files, &join(&path, "__init__.py"));
-            found.push((name, init));
-            for name in files.names(&path) {
+            found.push(Module::new(files, folder, &name, "utils/__init__.py"));
+            let utils = join(folder, &name);
+            for name in files.names(&utils) {
                 if let Some(module) = name.strip_suffix(".py").filter(|name| *name != "__init__") {
-                    found.push((module.to_owned(), names_in(files, &join(&path, &name))));
+                    found.push(Module::new(files, &utils, module, &name));
                 }
             }
         } else if let Some(module) = name.strip_suffix(".py")
             && MODULES.iter().any(|word| module.contains(word))
         {
-            found.push((module.to_owned(), names_in(files, &path)));
+            found.push(Module::new(files, folder, module, &name));
         }
     }
     found

@@ -506,6 +506,10 @@ fn gates_of_modules_around_a_file_are_known() {
         ),
         ("a/benchmarks/x.py", ""),
         ("b/x.py", ""),
+        ("c/.git/HEAD", ""),
+        ("c/src/acme/__init__.py", ""),
+        ("c/src/acme/utils/device.py", gates),
+        ("c/tests/x.py", ""),
     ]);
     let known = |folder: &str| all.false_on_amd(folder).to_vec();
     let absolute = ["acme.utils.is_cuda_build", "acme.utils.HAS_NVIDIA"];
@@ -519,6 +523,8 @@ fn gates_of_modules_around_a_file_are_known() {
     assert_eq!(known("a/acme/other"), absolute);
     assert_eq!(known("a/benchmarks"), absolute);
     assert!(known("b").is_empty());
+    let in_utils = ["utils.device.is_cuda_build", "utils.device.HAS_NVIDIA"];
+    assert_eq!(known("c/tests"), in_utils);
 }
 
 #[test]

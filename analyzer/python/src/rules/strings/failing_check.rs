@@ -22,12 +22,16 @@ pub(super) static CHECK: PythonRule = PythonRule {
 const MAX_DEPTH: usize = 6;
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
+    // First, because most calls and comparisons stop nothing.
+    if !fails(cx, node, false) && !fails(cx, node, true) {
+        return;
+    }
     let severity = if cx.mentions_hip() {
         Severity::Info
     } else {
         Severity::Warning
     };
-    if tests_cuda_version(cx, node) && fails(cx, node, false) {
+    if fails(cx, node, false) && tests_cuda_version(cx, node) {
         cx.report_as(
             &version_cuda_gate::RULE,
             severity,

@@ -295,7 +295,7 @@ const PACKAGES: &[Package] = &[
     other_build(
         "torchmcubes",
         OWN,
-        "torchmcubes' kernels are CUDA; without it, it is built for the CPU.",
+        "torchmcubes' kernels are CUDA; without nvcc it is built for the CPU.",
         "Extract surfaces on the CPU, or write the kernel in Triton",
     ),
     unavailable(
