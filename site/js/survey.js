@@ -115,7 +115,7 @@ async function projectContextsOf(known, all, repositories) {
     /(^|\/)setup\.py$/.test(path) ||
     language === "cmake" ||
     // Its functions may be gates of other modules.
-    /(util|device|platform|cuda|gpu|env|compat|common|hardware|version)[^/]*\.py$|\/utils\/[^/]+\.py$/.test(path) ||
+    /((util|device|platform|cuda|gpu|env|compat|common|hardware|version|torch|misc)[^/]*|\/utils\/__init__)\.py$/.test(path) ||
     ((path.endsWith(".py") || path.endsWith(".sh") || language === "makefile") && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));

@@ -1,14 +1,17 @@
 //! Functions and constants of a project's Python modules that are false on AMD, because they need `torch.version.cuda`:
 //! `utils.is_nvidia`. Other modules import them and use them as gates.
 
+use std::sync::Arc;
+
 use super::{FileSource, join};
 use hipward_analyzer_core::Target;
 use hipward_analyzer_python::semantic::{Semantics, false_without_cuda};
 use hipward_analyzer_python::syntax::{LastParse, parse};
 
 /// Words in the names of modules that contain such functions. Not every module is read.
-const MODULES: [&str; 10] = [
+const MODULES: [&str; 12] = [
     "util", "device", "platform", "cuda", "gpu", "env", "compat", "common", "hardware", "version",
+    "torch", "misc",
 ];
 
 /// Folders for the packages of a project.
@@ -16,8 +19,13 @@ const SOURCE_FOLDERS: [&str; 3] = ["", "src", "python"];
 
 /// Adds those of the modules in a folder, in its `utils`, and in the packages below it, if it is the root of a project:
 /// `acme.utils.is_nvidia` by the module's folder, and `.utils.is_nvidia` for imports that are relative to a folder around the
-/// file. The nearest module of a name counts.
-pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>) {
+/// file. The nearest module of a name counts. `modules_of` is [`modules`], with a cache.
+pub(super) fn add(
+    files: &dyn FileSource,
+    folder: &str,
+    modules_of: &dyn Fn(&str) -> Arc<Vec<Module>>,
+    found: &mut Vec<String>,
+) {
     let is_root = ["setup.py", "pyproject.toml", ".git"]
         .iter()
         .any(|name| files.exists(&join(folder, name)));
@@ -26,13 +34,13 @@ pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>)
         for name in files.names(&place) {
             let package = join(&place, &name);
             if files.exists(&join(&package, "__init__.py")) {
-                for module in modules(files, &package) {
+                for module in &*modules_of(&package) {
                     module.add_to(found, &module.package);
                 }
             }
         }
     }
-    for module in modules(files, folder) {
+    for module in &*modules_of(folder) {
         found.retain(|known| {
             let rest = known
                 .strip_prefix('.')
@@ -45,7 +53,8 @@ pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>)
 }
 
 /// A module with its names that are false on AMD.
-struct Module {
+#[derive(Debug)]
+pub(super) struct Module {
     /// The name of its folder.
     package: String,
     name: String,
@@ -72,24 +81,26 @@ impl Module {
 }
 
 /// The modules of a folder, and of its `utils`.
-fn modules(files: &dyn FileSource, folder: &str) -> Vec<Module> {
+pub(super) fn modules(files: &dyn FileSource, folder: &str) -> Vec<Module> {
     let mut found = Vec::new();
     for name in files.names(folder) {
         if name == "utils" {
             found.push(Module::new(files, folder, &name, "utils/__init__.py"));
             let utils = join(folder, &name);
             for name in files.names(&utils) {
-                if let Some(module) = name.strip_suffix(".py").filter(|name| *name != "__init__") {
-                    found.push(Module::new(files, &utils, module, &name));
-                }
+                found.extend(of_file(files, &utils, &name));
             }
-        } else if let Some(module) = name.strip_suffix(".py")
-            && MODULES.iter().any(|word| module.contains(word))
-        {
-            found.push(Module::new(files, folder, module, &name));
+        } else {
+            found.extend(of_file(files, folder, &name));
         }
     }
     found
+}
+
+fn of_file(files: &dyn FileSource, folder: &str, file: &str) -> Option<Module> {
+    let name = file.strip_suffix(".py")?;
+    let may_have_gates = MODULES.iter().any(|word| name.contains(word));
+    may_have_gates.then(|| Module::new(files, folder, name, file))
 }
 
 fn names_in(files: &dyn FileSource, path: &str) -> Vec<String> {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use crate::analysis::Options;
 use builds::{Build, Cmake, How};
+use false_on_amd::Module;
 use folder_cache::FolderCache;
 use hip_alias_header::Header;
 use hipward_analyzer_core::Language;
@@ -49,6 +50,7 @@ pub struct ProjectContext<F> {
     builds: FolderCache<Arc<Vec<Build>>>,
     first_party_modules: FolderCache<Arc<Vec<String>>>,
     false_on_amd: FolderCache<Arc<Vec<String>>>,
+    gate_modules: FolderCache<Arc<Vec<Module>>>,
     unmarked: FolderCache<Arc<Vec<String>>>,
     headers: FolderCache<Arc<Header>>,
 }
@@ -70,6 +72,7 @@ impl<F: FileSource> ProjectContext<F> {
             builds: FolderCache::default(),
             first_party_modules: FolderCache::default(),
             false_on_amd: FolderCache::default(),
+            gate_modules: FolderCache::default(),
             unmarked: FolderCache::default(),
             headers: FolderCache::default(),
         }
@@ -240,7 +243,11 @@ impl<F: FileSource> ProjectContext<F> {
         self.false_on_amd.answer(folder, || {
             let above = above(&self.files, folder);
             let mut found = above.map_or_else(Vec::new, |above| self.false_on_amd(above).to_vec());
-            false_on_amd::add(&self.files, folder, &mut found);
+            let modules = |folder: &str| {
+                let read = || Arc::new(false_on_amd::modules(&self.files, folder));
+                self.gate_modules.answer(folder, read)
+            };
+            false_on_amd::add(&self.files, folder, &modules, &mut found);
             Arc::new(found)
         })
     }
