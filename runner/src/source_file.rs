@@ -12,10 +12,12 @@ const MAX_BYTES: u64 = 64 << 20;
 /// # Errors
 /// [`ErrorKind::FileTooLarge`] for more than [`MAX_BYTES`], so that a device without an end is an error too.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?
-        .take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)?;
+    let file = File::open(path)?;
+    // With space for the whole file a few reads are enough. The length of a pipe is 0, and of a device it means nothing.
+    let length = file.metadata().map_or(0, |what| what.len());
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(length.min(MAX_BYTES)).unwrap_or_default() + 1);
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
         let message = format!("larger than {} MB; not analyzed", MAX_BYTES >> 20);
         return Err(Error::new(ErrorKind::FileTooLarge, message));
