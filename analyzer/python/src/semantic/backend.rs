@@ -243,12 +243,12 @@ pub fn is_false_import(semantics: &Semantics<'_>, name: Node) -> bool {
     };
     // `acme.utils`, or `.utils` of a folder around the file.
     let mut parts = module.rsplit('.');
-    let (module, package) = (parts.next(), parts.next().or(Some("")));
+    let module = parts.next().unwrap_or_default();
+    let package = parts.next().unwrap_or_default();
     semantics.false_on_amd.iter().any(|known| {
-        known
-            .split('.')
-            .map(Some)
-            .eq([package, module, Some(member)])
+        let rest = known.strip_prefix(package);
+        let rest = rest.and_then(|rest| rest.strip_prefix('.')?.strip_prefix(module));
+        rest.and_then(|rest| rest.strip_prefix('.')) == Some(member)
     })
 }
 

@@ -137,18 +137,22 @@ pub(crate) fn capability(cx: &PythonChecker<'_>) -> Capability {
 /// The result of a comparison of the capability on the target.
 pub(crate) fn on_target(cx: &PythonChecker<'_>, comparison: Node) -> Option<bool> {
     let parts: Vec<_> = cx.tree().parts(comparison).collect();
+    of_target(cx, &parts)
+}
+
+fn of_target(cx: &PythonChecker<'_>, parts: &[Node]) -> Option<bool> {
     let reads_capability = |side: &Node| {
         evaluate(cx, *side, ADA, MAX_DEPTH).is_some_and(|number| number.from_capability)
     };
     let reads = parts.iter().step_by(2).any(reads_capability);
-    reads.then(|| answer(cx, &parts, capability(cx))).flatten()
+    reads.then(|| answer(cx, parts, capability(cx))).flatten()
 }
 
 /// The result of a comparison, and the GPU of NVIDIA that it takes the target for; none if the result is right for an
 /// unknown GPU.
 pub(crate) fn taken_for(cx: &PythonChecker<'_>, comparison: Node) -> Option<(bool, &'static str)> {
-    let answer = on_target(cx, comparison)?;
     let parts: Vec<_> = cx.tree().parts(comparison).collect();
+    let answer = of_target(cx, &parts)?;
     let on = |device| self::answer(cx, &parts, device);
     let on_hopper = on(HOPPER)?;
     let (on_ampere, on_ada) = (on(AMPERE), on(ADA));
