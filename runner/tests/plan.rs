@@ -134,6 +134,13 @@ fn second_plan_uses_the_stored_reports_and_those_of_a_check() {
     fs::write(&file, text.replace("HW306", "HW999")).expect("written");
     let (_, text, _) = plan(folder.path(), &["--cache-dir", cache]);
     assert!(text.contains("HW999"), "{text}");
+    // A server links to the program, which changes the time of the program's last change.
+    let program = Path::new(env!("CARGO_BIN_EXE_hipward"));
+    let link = program.with_extension("link");
+    fs::hard_link(program, &link).expect("a link");
+    fs::remove_file(link).expect("the link");
+    let (_, text, _) = plan(folder.path(), &["--cache-dir", cache]);
+    assert!(text.contains("HW999"), "{text}");
     write(folder.path(), "train.py", "import torch\n");
     let (_, text, _) = plan(folder.path(), &["--cache-dir", cache]);
     assert!(!text.contains("train.py"), "{text}");

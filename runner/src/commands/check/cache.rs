@@ -214,11 +214,13 @@ fn user_folder() -> Option<PathBuf> {
     Some(folder.join("hipward/check"))
 }
 
-/// This program: another build of it may report something else.
+/// This program: another build of it may report something else. Without the time of its last change, which also changes when
+/// a server links to it.
 fn program() -> Option<String> {
     let metadata = fs::metadata(env::current_exe().ok()?).ok()?;
-    let (state, _) = state(&metadata)?;
-    Some(format!("hipward {} {state}", env!("CARGO_PKG_VERSION")))
+    let built = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let (version, size) = (env!("CARGO_PKG_VERSION"), metadata.len());
+    Some(format!("hipward {version} {}.{size}", built.as_nanos()))
 }
 
 /// What changes with each change of a file, and when it last changed.
