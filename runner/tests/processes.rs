@@ -41,7 +41,8 @@ impl Bystander {
             .lines()
             .find(|line| line.starts_with("Cpus_allowed:"));
         let limits = read("limits").expect("it runs");
-        let runs = ["R", "S"].contains(&fields[0]);
+        // A process that has just started may wait for its program to be read.
+        let runs = ["R", "S", "D"].contains(&fields[0]);
         format!("{runs} {} {allowed:?} {limits}", fields[16])
     }
 }
