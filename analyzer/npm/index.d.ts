@@ -23,9 +23,10 @@ export interface Options extends ProjectOptions {
   firstPartyModules?: readonly string[];
   /**
    * Functions and constants of the project's Python modules that are false on AMD, because they need `torch.version.cuda`:
-   * `acme.utils.is_nvidia`, and `.utils.is_nvidia` for relative imports.
+   * `acme.utils.is_nvidia`, and `.utils.is_nvidia` for relative imports, separated by
+   * spaces.
    */
-  falseOnAmd?: readonly string[];
+  falseOnAmd?: string;
   /** Whether there is a version of this file for AMD beside it. If so, all findings are information. */
   hasAmdSibling?: boolean;
   /** Whether a header of the project defines CUDA names for HIP: `using cudaError_t = hipError_t`. */

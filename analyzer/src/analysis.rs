@@ -49,8 +49,9 @@ pub struct Options {
     /// needs no port.
     pub first_party_modules: Vec<String>,
     /// Functions and constants of the project's Python modules that are false on AMD, because they need
-    /// `torch.version.cuda`: `acme.utils.is_nvidia`, and `.utils.is_nvidia` for relative imports.
-    pub false_on_amd: Vec<String>,
+    /// `torch.version.cuda`: `acme.utils.is_nvidia`, and `.utils.is_nvidia` for relative imports,
+    /// separated by spaces.
+    pub false_on_amd: String,
     /// Whether there is a version of the source for AMD beside it, or its name is of another vendor's hosts. If so, all
     /// findings are information.
     pub has_amd_sibling: bool,

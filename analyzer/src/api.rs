@@ -70,10 +70,9 @@ fn options(request: &Request) -> Result<Options, String> {
             .map(str::to_owned)
             .collect(),
         false_on_amd: request
-            .texts("false_on_amd")?
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+            .optional_text("false_on_amd")?
+            .unwrap_or_default()
+            .to_owned(),
         has_amd_sibling: request.truth("has_amd_sibling")? == Some(true),
         team,
     })
@@ -169,7 +168,7 @@ struct Folder {
     hipified: Vec<String>,
     not_hipified: Vec<String>,
     first_party_modules: Arc<Vec<String>>,
-    false_on_amd: Arc<Vec<String>>,
+    false_on_amd: Arc<String>,
     with_amd_sibling: Vec<String>,
     with_hip_names: Vec<String>,
     amd_macros: Vec<Vec<String>>,

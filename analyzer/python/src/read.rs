@@ -28,8 +28,8 @@ pub struct PythonOptions<'a> {
     /// Modules of the source's own project: in flash-attn's repository `flash_attn` needs no port.
     pub first_party_modules: &'a [String],
     /// Functions and constants of the project's other modules that are false on AMD: `acme.utils.is_nvidia`, and
-    /// `.utils.is_nvidia` for relative imports.
-    pub false_on_amd: &'a [String],
+    /// `.utils.is_nvidia` for relative imports, separated by spaces.
+    pub false_on_amd: &'a str,
     /// Information about a Python source for other crates.
     pub extensions: &'a [&'a dyn PythonExtension],
 }

@@ -49,7 +49,7 @@ pub struct ProjectContext<F> {
     files: F,
     builds: FolderCache<Arc<Vec<Build>>>,
     first_party_modules: FolderCache<Arc<Vec<String>>>,
-    false_on_amd: FolderCache<Arc<Vec<String>>>,
+    false_on_amd: FolderCache<Arc<String>>,
     gate_modules: FolderCache<Arc<Vec<Module>>>,
     unmarked: FolderCache<Arc<Vec<String>>>,
     headers: FolderCache<Arc<Header>>,
@@ -238,17 +238,19 @@ impl<F: FileSource> ProjectContext<F> {
         })
     }
 
-    /// The functions and constants that files in a folder may import from modules around them and that are false on AMD.
-    pub fn false_on_amd(&self, folder: &str) -> Arc<Vec<String>> {
+    /// The functions and constants that files in a folder may import from modules around them and that are false on AMD,
+    /// separated by spaces.
+    pub fn false_on_amd(&self, folder: &str) -> Arc<String> {
         self.false_on_amd.answer(folder, || {
-            let above = above(&self.files, folder);
-            let mut found = above.map_or_else(Vec::new, |above| self.false_on_amd(above).to_vec());
+            let above = above(&self.files, folder).map(|above| self.false_on_amd(above));
+            let above = above.as_deref().map_or("", String::as_str);
+            let mut found = above.split_whitespace().map(str::to_owned).collect();
             let modules = |folder: &str| {
                 let read = || Arc::new(false_on_amd::modules(&self.files, folder));
                 self.gate_modules.answer(folder, read)
             };
             false_on_amd::add(&self.files, folder, &modules, &mut found);
-            Arc::new(found)
+            Arc::new(found.join(" "))
         })
     }
 
@@ -276,8 +278,8 @@ impl<F: FileSource> ProjectContext<F> {
             false => Vec::new(),
         };
         options.false_on_amd = match is_python {
-            true => self.false_on_amd(folder).to_vec(),
-            false => Vec::new(),
+            true => self.false_on_amd(folder).as_str().to_owned(),
+            false => String::new(),
         };
         options.has_amd_sibling = self.has_amd_sibling(path, options.language);
     }

@@ -131,7 +131,7 @@ impl Exercise {
             rules: &[],
             filter: &RuleFilter::default(),
             first_party_modules: &[],
-            false_on_amd: &[],
+            false_on_amd: "",
             extensions: &[],
         };
         let checker =

@@ -67,7 +67,7 @@ impl calls::Analyzer for Python {
             rules: RULES,
             filter: &options.filter,
             first_party_modules: &[],
-            false_on_amd: &[],
+            false_on_amd: "",
             extensions: &[],
         };
         let parsed = match refusal(source, language, &lines) {

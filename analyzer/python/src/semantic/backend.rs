@@ -245,7 +245,7 @@ pub fn is_false_import(semantics: &Semantics<'_>, name: Node) -> bool {
     let mut parts = module.rsplit('.');
     let module = parts.next().unwrap_or_default();
     let package = parts.next().unwrap_or_default();
-    semantics.false_on_amd.iter().any(|known| {
+    semantics.false_on_amd.split(' ').any(|known| {
         let rest = known.strip_prefix(package);
         let rest = rest.and_then(|rest| rest.strip_prefix('.')?.strip_prefix(module));
         rest.and_then(|rest| rest.strip_prefix('.')) == Some(member)

@@ -83,8 +83,8 @@ pub struct Semantics<'a> {
     /// The target.
     pub target: Target,
     /// Functions and constants of the project's other modules that are false on AMD: `acme.utils.is_nvidia`, and
-    /// `.utils.is_nvidia` for relative imports.
-    pub false_on_amd: &'a [String],
+    /// `.utils.is_nvidia` for relative imports, separated by spaces.
+    pub false_on_amd: &'a str,
     /// The result of the latest query: rules on one kind of node query the same node in turn.
     latest: Cell<Option<(Node, Option<QualifiedName<'a>>)>>,
     /// The same for environment variables.
@@ -101,7 +101,7 @@ impl<'a> Semantics<'a> {
             tree,
             names,
             target,
-            false_on_amd: &[],
+            false_on_amd: "",
             latest: Cell::new(None),
             latest_variable: RefCell::new(None),
             compared_with_rocm: OnceCell::new(),
