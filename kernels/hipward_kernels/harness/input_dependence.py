@@ -38,7 +38,8 @@ def dependence_warnings(eager: Callable[..., Any], trials: Trials) -> list[str]:
             break
     if is_constant:
         return [f"Model's results for different inputs are the same, {_AS_FAR} {_CONSEQUENCE}"]
-    if is_an_input:
+    # The last trial has no next one.
+    if is_an_input and all(_is_an_input(trial) for trial in trials):
         return [
             f"Model's result is the same as its input, {_AS_FAR} so a variant that does nothing cannot be recognized."
         ]
