@@ -164,11 +164,12 @@ fn swallows(text: &str) -> bool {
     line.trim_start().starts_with('#') || line.contains("//")
 }
 
-/// The line of the name with a space before it, and where the name is then.
+/// The name with a space before it, behind one more character, and where the name is then. Not the whole line: a text of one
+/// line may have many launches.
 fn spaced(before: &str, name: usize) -> Option<(String, usize)> {
-    let line = before.get(..name)?.rfind('\n').unwrap_or_default();
-    let text = format!("{} {}", before.get(line..name)?, before.get(name..)?);
-    Some((text, name - line + 1))
+    let left = before.get(..name)?.chars().next_back().unwrap_or(' ');
+    let text = format!("{left} {}", before.get(name..)?);
+    Some((text, left.len_utf8() + 1))
 }
 
 /// `(kernel<<<grid, block>>>(x))`
