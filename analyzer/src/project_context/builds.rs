@@ -135,13 +135,13 @@ fn of_python(text: &str, is_setup: bool) -> Vec<Build> {
         sources,
         cmake: None,
     });
-    let not_for_amd = Build {
+    let not_for_amd = (!others.is_empty()).then_some(Build {
         how: How::NotForAmd,
         is_general: false,
         sources: others,
         cmake: None,
-    };
-    own.into_iter().chain([not_for_amd]).collect()
+    });
+    own.into_iter().chain(not_for_amd).collect()
 }
 
 fn builds_here(semantics: &Semantics<'_>, node: Node) -> bool {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::first_party_modules::{SOURCE_FOLDERS, is_project};
 use super::{FileSource, join};
 use hipward_analyzer_core::Target;
 use hipward_analyzer_python::semantic::{Semantics, false_without_cuda};
@@ -14,9 +15,6 @@ const MODULES: [&str; 12] = [
     "torch", "misc",
 ];
 
-/// Folders for the packages of a project.
-const SOURCE_FOLDERS: [&str; 3] = ["", "src", "python"];
-
 /// Adds those of the modules in a folder, in its `utils`, and in the packages below it, if it is the root of a project:
 /// `acme.utils.is_nvidia` by the module's folder, and `.utils.is_nvidia` for imports that are relative to a folder around the
 /// file. The nearest module of a name counts. `modules_of` is [`modules`], with a cache.
@@ -26,9 +24,7 @@ pub(super) fn add(
     modules_of: &dyn Fn(&str) -> Arc<Vec<Module>>,
     found: &mut Vec<String>,
 ) {
-    let is_root = ["setup.py", "pyproject.toml", ".git"]
-        .iter()
-        .any(|name| files.exists(&join(folder, name)));
+    let is_root = is_project(files, folder);
     for place in SOURCE_FOLDERS.iter().filter(|_| is_root) {
         let place = join(folder, place);
         for name in files.names(&place) {

@@ -9,13 +9,11 @@ use super::{FileSource, is_repository, join};
 const MARKS: [&str; 3] = ["setup.py", "pyproject.toml", "setup.cfg"];
 
 /// Folders for the packages of a project.
-const SOURCE_FOLDERS: [&str; 3] = ["", "src", "python"];
+pub(super) const SOURCE_FOLDERS: [&str; 3] = ["", "src", "python"];
 
 /// Adds the modules of the project with the root `folder`, if it is the root of a project.
 pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>) {
-    let is_project =
-        is_repository(files, folder) || MARKS.iter().any(|name| files.exists(&join(folder, name)));
-    if !is_project {
+    if !is_project(files, folder) {
         return;
     }
     for place in SOURCE_FOLDERS {
@@ -31,6 +29,11 @@ pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>)
     if let Some(setup) = files.text(&join(folder, "setup.py")) {
         found.extend(extensions(&setup).map(str::to_owned));
     }
+}
+
+/// Whether a folder is the root of a project.
+pub(super) fn is_project(files: &dyn FileSource, folder: &str) -> bool {
+    is_repository(files, folder) || MARKS.iter().any(|name| files.exists(&join(folder, name)))
 }
 
 /// Whether a folder is a package, or a namespace of packages; not another project.

@@ -87,8 +87,7 @@ impl<F: FileSource> ProjectContext<F> {
     /// CMake file, which is there for development.
     pub fn pytorch_extension(&self, path: &str) -> Option<bool> {
         let mut general = None;
-        let mut folder = parent(path);
-        while let Some(here) = folder {
+        for here in self.folders_around(path) {
             let builds = self.builds(here);
             let from_here = path.get(here.len()..).unwrap_or_default();
             let mut named = builds
@@ -116,7 +115,6 @@ impl<F: FileSource> ProjectContext<F> {
                     false => builds.iter().any(is_for_headers),
                 });
             }
-            folder = above(&self.files, here);
         }
         match general {
             Some(is_hipified) => Some(is_hipified || self.is_listed_above(path, path)),
@@ -212,9 +210,7 @@ impl<F: FileSource> ProjectContext<F> {
 
     /// The folder of a file, and those that contain it.
     fn folders_around<'p>(&'p self, path: &'p str) -> impl Iterator<Item = &'p str> {
-        let own = parent(path);
-        own.into_iter()
-            .chain(own.into_iter().flat_map(|own| self.folders_above(own)))
+        std::iter::successors(parent(path), |here| above(&self.files, here))
     }
 
     /// The folders that contain a folder, up to the root of its repository.
