@@ -588,6 +588,13 @@ fn any_text_is_analyzed_in_linear_time() {
             "namespaces of CUB",
             filled("#include <a>\nnamespace cub {\n"),
         ),
+        (
+            "launches that hipify breaks, in one line",
+            format!(
+                "#include <torch/extension.h>\n{}",
+                filled("{k<<<1, 2>>>(x);} ")
+            ),
+        ),
         ("braces", filled("{ unsigned a = __ballot(")),
         ("mismatched", filled("([{)]}")),
         ("angles", filled("a<")),
