@@ -90,6 +90,50 @@ fn reported_launches_are_those_that_pytorchs_hipify_breaks() {
     fs::remove_file(copy).expect("the copy");
 }
 
+/// The rule names what PyTorch's headers lack, and its fixes what they have.
+#[test]
+fn removed_names_do_not_compile_with_pytorchs_headers_and_their_replacements_do() {
+    let before = r#"#include <ATen/Dispatch.h>
+#include <ATen/ceil_div.h>
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
+void run(const at::Tensor& x) {
+    AT_CHECK(x.is_contiguous(), "run");
+    AT_DISPATCH_FLOATING_TYPES(x.type(), "run", [&] { x.data_ptr<scalar_t>(); });
+    AT_DISPATCH_ALL_TYPES_AND_HALF(x.scalar_type(), "run", [&] { x.data_ptr<scalar_t>(); });
+    THCCeilDiv(x.numel(), int64_t{256});
+}
+"#;
+    let fixed = fix_all(before, &cuda(), Applicability::Safe);
+    assert_eq!(fixed.applied, 4, "{}", fixed.source);
+    let headers = python(
+        "import os, torch\nprint(os.path.join(os.path.dirname(torch.__file__), 'include'), end='')",
+    );
+    let file = env::temp_dir().join(format!("hipward-removed-{}.cpp", std::process::id()));
+    let mut errors = |source: &str| {
+        fs::write(&file, source).expect("a file");
+        let output = Command::new("g++")
+            .args(["-std=c++20", "-fsyntax-only", "-I", &headers])
+            .arg(&file)
+            .output()
+            .expect("g++ is not installed: apt-get install g++");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = errors(before);
+    for name in [
+        "AT_CHECK",
+        "ScalarType",
+        "AT_DISPATCH_ALL_TYPES_AND_HALF",
+        "THCCeilDiv",
+    ] {
+        let is_error = |line: &str| line.contains("error: ") && line.contains(name);
+        assert!(said.lines().any(is_error), "{name}: {said}");
+    }
+    let said = errors(&fixed.source);
+    assert!(!said.contains("error: "), "{said}\n{}", fixed.source);
+    fs::remove_file(&file).expect("the file");
+}
+
 /// Names that PyTorch's hipify and this table translate differently, with the reason why PyTorch's name is wrong.
 fn pytorchs_own(
     cuda: &str,

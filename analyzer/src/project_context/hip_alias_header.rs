@@ -71,17 +71,15 @@ pub(super) fn included<T: AsRef<Header>>(path: &str, header: impl Fn(&str) -> T)
     whole
 }
 
-/// The start of CUB's macros for errors, which projects define for both vendors too.
-const CUB: &str = "CubDebug";
+/// Macros that count if they are defined for both vendors too: CUB's for errors start so, and PyTorch removed the others.
+const FOR_BOTH: [&str; 3] = ["CubDebug", "AT_CHECK", "THCudaCheck"];
 
 /// The macros that `text` defines in a branch for AMD.
 fn amd_macros(text: &str) -> String {
     let mut names = String::new();
     // Most sources have no such branch, and parsing takes longer than this search.
-    if !["HIP", "ROCM", "AMD", CUB]
-        .iter()
-        .any(|part| text.contains(part))
-    {
+    let mut parts = ["HIP", "ROCM", "AMD"].iter().chain(&FOR_BOTH);
+    if !parts.any(|part| text.contains(part)) {
         return names;
     }
     let source = Source::new(text);
@@ -90,7 +88,7 @@ fn amd_macros(text: &str) -> String {
         let name = source.token_text(at);
         let is_for_amd = match source.vendors(at) {
             Vendors::Amd => true,
-            Vendors::Both => name.starts_with(CUB),
+            Vendors::Both => FOR_BOTH.iter().any(|start| name.starts_with(start)),
             Vendors::NotAmd => false,
         };
         if is_for_amd && source.directive_name(line) == "define" {

@@ -1,12 +1,13 @@
 //! HW902: CUDA headers.
 
 use super::cuda_api;
+use super::removed_torch_api::replaces;
 use crate::headers::is_left_by_hipify;
 use crate::{CudaChecker, Setting, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::position::newline;
 use hipward_analyzer_core::words::listed;
-use hipward_analyzer_core::{HandledBy, Severity};
+use hipward_analyzer_core::{Applicability, HandledBy, Severity};
 
 declare_rule! {
     /// ## What it does
@@ -57,17 +58,27 @@ declare_rule! {
 /// The headers of the old library THC that PyTorch 2.15 still has.
 const KEPT_OF_THC: [&str; 2] = ["THC/THCAtomics.cuh", "THC/THCDeviceUtils.cuh"];
 
+fn is_removed_from_thc(header: &str) -> bool {
+    let is_name = header.strip_prefix("THC/").is_some_and(|name| {
+        name.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+    });
+    is_name && !KEPT_OF_THC.contains(&header)
+}
+
 fn in_extension(cx: &CudaChecker<'_>) {
+    // The first header of THC is replaced, and the others are removed.
+    let mut is_replaced = None;
     for (header, token) in cx.source.includes() {
-        if header.starts_with("THC/") && !KEPT_OF_THC.contains(&header) {
-            cx.report(
-                &RULE,
-                token..token + 1,
-                format!("PyTorch has no `{header}` since 1.11."),
-                RawFix::display_only(
-                    "Use `ATen/cuda/CUDAContext.h` and `c10/cuda/CUDAException.h`, with `C10_CUDA_CHECK` for `THCudaCheck`",
-                ),
-            );
+        if is_removed_from_thc(header) {
+            let fix = match is_replaced {
+                None => instead_of_thc(cx.source, token),
+                Some(true) => without(cx.source, token),
+                Some(false) => RawFix::display_only(USES_THC),
+            };
+            is_replaced.get_or_insert(fix.applicability == Applicability::Safe);
+            let message = format!("PyTorch has no `{header}` since 1.11.");
+            cx.report(&RULE, token..token + 1, message, fix);
         }
         if !is_left_by_hipify(header) || !cx.is_for_both(token) {
             continue;
@@ -82,6 +93,52 @@ fn in_extension(cx: &CudaChecker<'_>) {
             format!("PyTorch's hipify does not convert `{header}`, which ROCm does not have."),
             RawFix::display_only(title),
         );
+    }
+}
+
+const USES_THC: &str =
+    "Include `ATen/cuda/CUDAContext.h`, and use PyTorch's functions instead of THC's";
+
+/// Replaces a header of THC, if the source uses nothing of THC but what `removed-torch-api` replaces.
+fn instead_of_thc(source: &Source<'_>, include: u32) -> RawFix {
+    // `THCState`, `THArgCheck`, but not `THREADS`.
+    let is_of_thc = |word: &str| {
+        let mut rest = word.strip_prefix("TH").unwrap_or_default().bytes();
+        let next = rest.next().unwrap_or_default();
+        let is_name = next == b'C'
+            || next.is_ascii_uppercase()
+                && rest.next().is_some_and(|byte| byte.is_ascii_lowercase());
+        is_name && !replaces(word)
+    };
+    if source.words().any(|(word, _)| is_of_thc(word)) {
+        return RawFix::display_only(USES_THC);
+    }
+    let mut headers = vec!["ATen/cuda/CUDAContext.h"];
+    if !source.places("THCCeilDiv").is_empty() {
+        headers.push("ATen/ceil_div.h");
+    }
+    headers.retain(|new| !source.includes().any(|(header, _)| header == *new));
+    let Some((first, more)) = headers.split_first() else {
+        return without(source, include);
+    };
+    let mut new = format!("<{first}>");
+    for header in more {
+        new += newline(source.text);
+        new += &format!("#include <{header}>");
+    }
+    let edits = vec![(source.span(include..include + 1), new)];
+    RawFix::safe_edits(format!("Include `{first}`"), edits)
+}
+
+/// Removes an include, if its line has nothing else.
+fn without(source: &Source<'_>, include: u32) -> RawFix {
+    let title = "Remove the include";
+    match source.directive_of(include) {
+        Some(line) if include + 1 == line.end => {
+            let whole = whole_line(source.text, source.span(line.clone()));
+            RawFix::safe_edits(title, vec![(whole, String::new())])
+        }
+        _ => RawFix::display_only(title),
     }
 }
 
@@ -113,14 +170,7 @@ fn check(cx: &CudaChecker<'_>) {
             } else {
                 format!("`{header}` is `{hip}` in HIP, which is already included.")
             };
-            let title = "Remove the include";
-            let fix = if token + 1 == line.end {
-                let whole = whole_line(source.text, source.span(line.clone()));
-                RawFix::safe_edits(title, vec![(whole, String::new())])
-            } else {
-                RawFix::display_only(title)
-            };
-            (message, fix)
+            (message, without(source, token))
         } else {
             present.push(hip);
             // The same delimiters.

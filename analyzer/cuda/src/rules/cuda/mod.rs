@@ -17,8 +17,10 @@ pub mod kernel_launch;
 pub mod lane_mask;
 pub mod launch_bounds;
 pub mod launch_braces;
+pub mod ldg_half;
 pub mod libcudacxx;
 pub mod nvidia_library;
+pub mod removed_torch_api;
 pub mod shared_memory;
 pub mod texture;
 pub mod vector_operator;
@@ -47,6 +49,8 @@ rules! {
     kernel_launch,
     launch_braces,
     hipify_launch,
+    removed_torch_api,
+    ldg_half,
     cuda_unsupported,
     cuda_header,
     cuda_api,

@@ -7,7 +7,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds the headers of NVIDIA libraries that cannot be ported by renaming: CUTLASS and CuTe, cuDNN, TensorRT,
-    /// NVML, CUPTI, cuSPARSELt, cuTENSOR, cuFile, NVSHMEM, nvJPEG, NPP, OptiX. One finding per library and file.
+    /// NVML, CUPTI, cuSPARSELt, cuTENSOR, cuFile, NVSHMEM, nvJPEG, NPP, OptiX, moderngpu. One finding per library and file.
     ///
     /// ## Why on ROCm
     ///
@@ -82,6 +82,7 @@ const LIBRARIES: &[(&str, &str, &str)] = &[
     ("nvJitLink.h", "nvJitLink", "hipRTC's linker"),
     ("cuvid", "the video decoder", "rocDecode"),
     ("nvcuvid", "the video decoder", "rocDecode"),
+    ("moderngpu/", "moderngpu", "rocPRIM and rocThrust"),
     (
         "flashinfer/",
         "FlashInfer",
