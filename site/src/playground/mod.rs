@@ -63,8 +63,6 @@ pub(crate) fn Playground() -> impl IntoView {
             data-editor=move || session.editor.kind()
             on:keydown=move |event| session.key(&event)
             on:paste:capture=on_paste
-            on:dragover=move |event| folder::allow_drop(&event)
-            on:drop:capture=move |event| session.drop(&event)
         >
             <div data-region="task" role="status">
                 <TaskPanel />

@@ -13,11 +13,12 @@ use super::folder::{self, Folder};
 use super::state::{Runner, State};
 use crate::browser::focus::{self, keep_focus};
 use crate::browser::{api, location, script, storage};
-use gloo_events::EventListener;
+use gloo_events::{EventListener, EventListenerOptions};
 use hipward_analyzer_core::{Language, Target};
 use leptos::ev;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use wasm_bindgen::JsCast;
 
 /// Maximum size of a text, bytes. The same as in site/js/files.js.
 const TEXT_LIMIT: usize = 2 << 20;
@@ -74,6 +75,18 @@ impl Session {
         let on_event = move |event| self.folder_event(event);
         let folder = Folder::new(move || self.editor.text(), on_event);
         self.folder.set_value(Some(folder));
+        // Anywhere on the page: next to the editor, the browser would leave the page and show the file. Before the editor,
+        // which would insert the file's text.
+        let mut options = EventListenerOptions::run_in_capture_phase();
+        options.passive = false;
+        EventListener::new_with_options(&window(), "dragover", options, |event| {
+            folder::allow_drop(event.unchecked_ref());
+        })
+        .forget();
+        EventListener::new_with_options(&window(), "drop", options, move |event| {
+            self.drop(event.unchecked_ref());
+        })
+        .forget();
         // Edits are stored after a delay, which a page that is left does not wait for.
         EventListener::new(&window(), "pagehide", move |_| self.store_text()).forget();
         EventListener::new(&window(), "hashchange", move |_| {
