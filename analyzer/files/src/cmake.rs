@@ -1,12 +1,14 @@
-//! CMake: calls with their arguments, and the calls behind a condition on a vendor.
+//! CMake: calls with their arguments, and the calls behind a condition on a vendor. Calls for other systems than Linux are
+//! left out.
 
 use super::facts::{CmakeCall, Facts, names_a_vendor};
 use super::text::Text;
+use hipward_analyzer_core::words::listed;
 
 /// Parses a `CMakeLists.txt` into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let bytes = source.as_str().as_bytes();
-    let mut conditions: Vec<bool> = Vec::new();
+    let mut conditions: Vec<Branch> = Vec::new();
     let mut at = 0;
     let mut unclosed_bracket = false;
     while let Some(byte) = bytes.get(at) {
@@ -34,29 +36,49 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     }
 }
 
+/// The branch of a condition.
+#[derive(Clone, Copy, Default)]
+struct Branch {
+    /// It depends on the vendor.
+    guarded: bool,
+    /// Linux does not run it.
+    elsewhere: bool,
+}
+
 /// Stores a call, and tracks the conditions.
 fn keep<'a>(
     name: Text<'a>,
     arguments: Vec<Text<'a>>,
-    conditions: &mut Vec<bool>,
+    conditions: &mut Vec<Branch>,
     facts: &mut Facts<'a>,
 ) {
     let asks = arguments
         .iter()
         .any(|argument| names_a_vendor(argument.as_str()));
-    let outer = conditions.last() == Some(&true);
+    // `if(WIN32)`
+    let elsewhere = arguments.len() == 1
+        && arguments
+            .iter()
+            .any(|argument| listed("WIN32 MSVC MINGW APPLE", argument.as_str()));
+    let outer = conditions.last().copied().unwrap_or_default();
     match name.as_str().to_ascii_lowercase().as_str() {
-        "if" => conditions.push(asks || outer),
-        "elseif" => {
+        "if" => conditions.push(Branch {
+            guarded: asks || outer.guarded,
+            elsewhere: elsewhere || outer.elsewhere,
+        }),
+        word @ ("elseif" | "else") => {
+            let above = conditions.iter().rev().nth(1).copied().unwrap_or_default();
             if let Some(condition) = conditions.last_mut() {
-                *condition |= asks;
+                condition.guarded |= asks && word == "elseif";
+                condition.elsewhere = above.elsewhere || (elsewhere && word == "elseif");
             }
         }
         "endif" => drop(conditions.pop()),
+        _ if outer.elsewhere => {}
         _ => facts.cmake_calls.push(CmakeCall {
             name,
             arguments,
-            guarded: outer,
+            guarded: outer.guarded,
         }),
     }
 }
@@ -197,10 +219,20 @@ mod tests {
     }
 
     #[test]
+    fn calls_for_other_systems_are_left_out() {
+        assert_eq!(
+            calls(
+                "if(WIN32)\n foreach(x)\n a()\n if(y)\n b()\n else()\n c()\n endif()\nelseif(APPLE)\n d()\nelse()\n e()\nendif()\nf()"
+            ),
+            ["e()", "f()"]
+        );
+    }
+
+    #[test]
     fn vendor_conditions_guard_calls() {
         assert_eq!(
-            calls("if(USE_CUDA)\n a()\nelse()\n b()\nendif()\nif(WIN32)\n c()\nendif()"),
-            ["?a()", "?else()", "?b()", "c()"]
+            calls("if(USE_CUDA)\n a()\nelse()\n b()\nendif()\nif(UNIX)\n c()\nendif()"),
+            ["?a()", "?b()", "c()"]
         );
     }
 

@@ -19,7 +19,7 @@ use hipward_analyzer_python::rules::vendor::{
 use super::FileRule;
 use super::helpers::{packages, variables};
 use crate::checker::FileChecker;
-use crate::facts::Entry;
+use crate::facts::{Entry, Image};
 
 /// Declares a [`FileRule`] for `$rule` of the Python crate.
 macro_rules! package {
@@ -126,7 +126,14 @@ fn check_visible_devices(cx: &FileChecker<'_>) {
 }
 
 fn check_torch_cuda_arch_list(cx: &FileChecker<'_>) {
-    if !cx.is_ported && !variables::sets(cx, "PYTORCH_ROCM_ARCH") {
+    // Images without nvcc compile nothing.
+    let has_compiler = |image: &Image<'_>| {
+        let name = image.name.as_str();
+        !["-runtime", "-base"].iter().any(|kind| name.contains(kind))
+    };
+    let images = &cx.facts.images;
+    let compiles = images.is_empty() || images.iter().any(has_compiler);
+    if compiles && !cx.is_ported && !variables::sets(cx, "PYTORCH_ROCM_ARCH") {
         variables::uses(cx, &torch_cuda_arch_list::RULE, torch_cuda_arch_list::USES);
     }
 }
@@ -158,9 +165,14 @@ fn check_nvidia_smi(cx: &FileChecker<'_>) {
         } else {
             RawFix::display_only(nvidia_smi::counterpart(arguments))
         };
+        // The notebook's next line runs all the same.
+        let severity = match cx.language {
+            Language::Notebook => Severity::Warning,
+            _ => Severity::Error,
+        };
         cx.report(
             &nvidia_smi::RULE,
-            Severity::Error,
+            severity,
             command.range(),
             "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it.",
             fix,

@@ -6,7 +6,7 @@ use super::backend::{last_name, names_rocm, truth_on_target, vendor};
 use super::names::Value;
 use super::resolve::Semantics;
 use super::unchecked_fallback::is_called_unchecked;
-use crate::syntax::{Field, Kind, Node};
+use crate::syntax::{Field, Kind, Node, Tree};
 
 /// True if the source shows that the code at `node` does not run on the target.
 pub fn never_runs_on_target(semantics: &Semantics<'_>, node: Node) -> bool {
@@ -334,6 +334,7 @@ pub fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str])
                         semantics
                             .callee(inner)
                             .is_some_and(|function| function.is("contextlib.suppress"))
+                            && names_one(tree, inner, errors)
                     });
                 if suppresses {
                     return true;
@@ -354,7 +355,12 @@ fn catches(semantics: &Semantics<'_>, handler: Node, errors: &[&str]) -> bool {
     else {
         return true;
     };
-    tree.subtree(caught).any(|name| {
+    names_one(tree, caught, errors)
+}
+
+/// True if `node` names one of `errors`, or every exception.
+fn names_one(tree: &Tree<'_>, node: Node, errors: &[&str]) -> bool {
+    tree.subtree(node).any(|name| {
         tree.kind(name) == Kind::Identifier
             && (errors.contains(&tree.text(name))
                 || matches!(tree.text(name), "Exception" | "BaseException"))

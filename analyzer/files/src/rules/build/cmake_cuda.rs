@@ -10,7 +10,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `find_package(CUDA…)`, `find_package(CUDAToolkit…)`, `find_package(CUDNN)`, `enable_language(CUDA)` and
-    /// `project(… LANGUAGES … CUDA)`, the functions of FindCUDA such as `cuda_add_library`, a search for TensorRT, and options that
+    /// `project(… LANGUAGES … CUDA)`, the functions of FindCUDA such as `cuda_add_library`, a search for nvcc or TensorRT, and options that
     /// request CUDA on the command line of `cmake` and `make`, such as `-DGGML_CUDA=ON`.
     ///
     /// ## Why on ROCm
@@ -96,7 +96,8 @@ fn check(cx: &FileChecker<'_>) {
             continue;
         };
         let says = |word: &str| call.arguments.iter().any(|one| one.as_str() == word);
-        let optional = call.is("find_package") && !says("REQUIRED");
+        let searches = call.is("find_package") || call.is("find_program");
+        let optional = searches && !says("REQUIRED");
         let (severity, message) = if call.guarded {
             (
                 Severity::Info,
@@ -160,6 +161,11 @@ fn asks<'a>(call: &CmakeCall<'a>) -> Option<(Text<'a>, &'static str)> {
             *first,
             "For ROCm: find_package(hip) and the hip… library of the same purpose",
         ));
+    }
+    // `find_program(HAS_NVCC nvcc)`, before an option is set.
+    if call.is("find_program") {
+        let nvcc = call.arguments.iter().find(|word| word.as_str() == "nvcc")?;
+        return Some((*nvcc, "For ROCm: find_package(hip)"));
     }
     // The functions of FindCUDA, and of RAPIDS.
     let name = call.name.as_str().to_ascii_lowercase();

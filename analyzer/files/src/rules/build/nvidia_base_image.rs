@@ -291,7 +291,7 @@ fn is_pytorch(name: &str) -> bool {
         .is_some_and(|tag| tag.contains("cuda"))
 }
 
-/// `runpod/pytorch:2.4.0-py3.11-cuda12.4.1-devel`, `acme/train:main-py3.11-cu124-2.6.0`, and `acme/train:cu${CUDA}` after
+/// `runpod/pytorch:2.4.0-py3.11-cuda12.4.1-devel`, `acme/train:cuda-12.8.1`, `acme/train:main-py3.11-cu124-2.6.0`, and `acme/train:cu${CUDA}` after
 /// `ARG CUDA=12.4`
 fn has_cuda_tag(cx: &FileChecker<'_>, name: &str) -> bool {
     let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
@@ -301,7 +301,7 @@ fn has_cuda_tag(cx: &FileChecker<'_>, name: &str) -> bool {
         let mut settings = cx.facts.settings_of(name);
         settings.any(|setting| is_number(setting.value.as_str()))
     };
-    is_number(after)
+    is_number(after.trim_start_matches('-'))
         || !tag.contains('$') && wheels::cuda_segment(tag).is_some()
         || tag.split(['-', '.']).any(|piece| {
             let version = piece.strip_prefix("cu").unwrap_or_default();

@@ -74,6 +74,19 @@ pub(crate) struct Command<'a> {
     pub(crate) bare: Option<(Node, bool)>,
 }
 
+impl Command<'_> {
+    /// The exceptions for a program that does not exist. Only a shell reports it by its status.
+    pub(crate) fn errors(&self) -> &'static [&'static str] {
+        const ALL: &[&str] = &[
+            "FileNotFoundError",
+            "OSError",
+            "SubprocessError",
+            "CalledProcessError",
+        ];
+        if self.is_shell { ALL } else { &ALL[..2] }
+    }
+}
+
 /// The command that `call` runs, if the source contains it.
 pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<'a>> {
     let tree = cx.tree();

@@ -30,15 +30,9 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     };
     let is_looked_for = function_around(cx, call)
         .is_some_and(|around| contains_any(cx.tree().text(around), &["which("]));
-    // Only a shell reports a missing program by its status.
-    let errors: &[&str] = if command.is_shell {
-        &["SubprocessError", "CalledProcessError"]
-    } else {
-        &["FileNotFoundError", "OSError"]
-    };
     let is_guarded = [call, inner]
         .iter()
-        .any(|call| is_import_guarded(&cx.semantics, *call, errors));
+        .any(|call| is_import_guarded(&cx.semantics, *call, command.errors()));
     if is_looked_for || is_guarded || cx.mentions_hip() {
         return;
     }

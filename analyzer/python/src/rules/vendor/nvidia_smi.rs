@@ -63,7 +63,7 @@ declare_rule! {
         family: VendorLibraries,
         severity: Error,
         also: [
-            Warning "in a script, and in code that continues without its output",
+            Warning "in a notebook's command, and in code that continues without its output",
             Info "where the code handles its failure",
         ],
         applicability: Unsafe,
@@ -86,18 +86,12 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     let Some(command) = command(cx, call).filter(runs_nvidia_smi) else {
         return;
     };
-    let errors = [
-        "FileNotFoundError",
-        "OSError",
-        "CalledProcessError",
-        "SubprocessError",
-    ];
     if is_looked_for(cx, call) {
         return;
     }
     let is_guarded = [call, inner]
         .iter()
-        .any(|call| is_import_guarded(&cx.semantics, *call, &errors));
+        .any(|call| is_import_guarded(&cx.semantics, *call, command.errors()));
     let severity = if is_guarded {
         if has_text(cx, "rocm-smi") || has_text(cx, "amd-smi") {
             return;

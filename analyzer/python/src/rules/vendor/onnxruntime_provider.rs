@@ -84,7 +84,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         &RULE,
         severity,
         node,
-        format!("ONNX Runtime for ROCm has no {name}: it prints a warning, and the model runs on the CPU."),
+        format!("ONNX Runtime for ROCm has no {name}, so the model runs on the CPU."),
         match item(cx, node) {
             Some(at) => {
                 RawFix::unsafe_edits(TITLE, vec![(at..at, text.replace(name, MIGRAPHX) + ", ")])
