@@ -15,24 +15,31 @@ class Reading:
 
 
 def read(index: int = 0) -> Reading:
-    return Reading(
-        utilization_percent=torch.cuda.utilization(index),
-        temperature_c=torch.cuda.temperature(index),
-        memory_used_bytes=torch.cuda.device_memory_used(index),
-        power_w=power_w(index),
-    )
-
-
-def power_w(index: int) -> float:
-    """PyTorch documents milliwatts; its ROCm build returned watts up to at least 2.15."""
     if torch.version.hip is None:
-        return torch.cuda.power_draw(index) / 1000
+        return Reading(
+            utilization_percent=torch.cuda.utilization(index),
+            temperature_c=torch.cuda.temperature(index),
+            memory_used_bytes=torch.cuda.device_memory_used(index),
+            power_w=torch.cuda.power_draw(index) / 1000,
+        )
+    return amd_reading(index)
+
+
+def amd_reading(index: int) -> Reading:
+    """The functions of torch.cuda ignore the numbers in ROCR_VISIBLE_DEVICES, up to at least 2.15."""
     import amdsmi
 
-    power = amdsmi.amdsmi_get_power_info(amd_handle(index))
+    gpu = amd_handle(index)
+    junction, now = amdsmi.AmdSmiTemperatureType.JUNCTION, amdsmi.AmdSmiTemperatureMetric.CURRENT
+    power = amdsmi.amdsmi_get_power_info(gpu)
     # MI200 reports the average and "N/A" for the current value; MI300 the other way round.
     known = [power[key] for key in ("current_socket_power", "average_socket_power")]
-    return next((float(value) for value in known if value != "N/A"), float("nan"))
+    return Reading(
+        utilization_percent=amdsmi.amdsmi_get_gpu_activity(gpu)["gfx_activity"],
+        temperature_c=amdsmi.amdsmi_get_temp_metric(gpu, junction, now),
+        memory_used_bytes=amdsmi.amdsmi_get_gpu_memory_usage(gpu, amdsmi.AmdSmiMemoryType.VRAM),
+        power_w=next((float(value) for value in known if value != "N/A"), float("nan")),
+    )
 
 
 @cache

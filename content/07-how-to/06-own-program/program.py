@@ -26,8 +26,14 @@ activated = silu_mul(x, residual)
 # end: ops
 assert normalized.shape == residual.shape == activated.shape == x.shape
 
+import sys
+
+from hipward_kernels import overlay
+
+sys.path.append(overlay.__path__[0])  # has stubs.py
+
 # anchor: stubs
-from hipward_kernels.overlay.stubs import OPTIMIZED, attention
+from stubs import OPTIMIZED, attention  # your copy
 
 print("fused ops" if OPTIMIZED else "PyTorch ops")
 query = torch.randn(1, 4, 8, 16)  # [batch, sequence, heads, features]

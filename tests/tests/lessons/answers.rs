@@ -92,7 +92,9 @@ pub(crate) const ANSWERS: &[Answer] = &[
         from: From::Solution,
         edits: &[
             ("    return Reading(\n", "    return dict(\n"),
+            ("    return Reading(\n", "    return dict(\n"),
             ("torch.cuda.temperature(index)", "0"),
+            ("amdsmi.amdsmi_get_temp_metric(gpu, junction, now)", "0"),
         ],
         messages: &[
             "No `Reading(…)` is returned",
@@ -104,8 +106,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
         what: "assumes the unit of power_draw on ROCm",
         from: From::Solution,
         edits: &[(
-            "    if torch.version.hip is None:\n        return torch",
-            "    if index >= 0:\n        return torch",
+            "    if torch.version.hip is None:\n",
+            "    if index >= 0:\n",
         )],
         messages: &["`torch.cuda.power_draw()` is called on ROCm too"],
     },

@@ -28,7 +28,7 @@ def gpus(random):
     found = []
     for name, (major, minor), fp8 in NVIDIA:
         gpu = {"name": name, "major": major, "minor": minor, "warp_size": 32}
-        found.append((SimpleNamespace(**gpu, gcnArchName=None, hip=None), fp8))
+        found.append((SimpleNamespace(**gpu, gcnArchName=name, hip=None), fp8))
     for name, arch, (major, minor), lanes, fp8 in AMD:
         gpu = {"name": name, "major": major, "minor": minor, "warp_size": lanes}
         # At least one name has flags in every run: on a real MI300X there always are some.
@@ -51,7 +51,7 @@ def case_fp8(answer, random):
     """Each GPU gets the FP8 format of its matrix units"""
     for gpu, expected in gpus(random):
         got = answer.fp8_dtype(gpu)
-        arch = gpu.gcnArchName or f"sm_{gpu.major}{gpu.minor}"
+        arch = gpu.gcnArchName if gpu.hip else f"sm_{gpu.major}{gpu.minor}"
         expect(got is expected, f"{gpu.name} ({arch}): got {got}, expected {expected}")
 
 

@@ -1,7 +1,7 @@
 """`gpu` has what PyTorch reports: `name`, `major`, `minor`, `warp_size`, `gcnArchName`, `hip`.
 
-`hip` is `torch.version.hip`: a string on a ROCm build, None on a CUDA build. `gcnArchName` is None on
-a CUDA build.
+`hip` is `torch.version.hip`: a string on a ROCm build, None on a CUDA build. `gcnArchName` is the
+product name on a CUDA build.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """`gpu` has what PyTorch reports: `name`, `major`, `minor`, `warp_size`, `gcnArchName`, `hip`.
 
-`hip` is `torch.version.hip`: a string on a ROCm build, None on a CUDA build. `gcnArchName` is None on
-a CUDA build.
+`hip` is `torch.version.hip`: a string on a ROCm build, None on a CUDA build. `gcnArchName` is the
+product name on a CUDA build.
 """
 
 import torch
@@ -17,7 +17,7 @@ def runs_hopper_kernels(gpu) -> bool:
 def fp8_dtype(gpu):
     """FP8 format of the matrix units, or None: fnuz on gfx942, fn on gfx950 and from sm_89 on."""
     # hole: fp8
-    if gpu.gcnArchName is None:
+    if gpu.hip is None:
         return None if (gpu.major, gpu.minor) < (8, 9) else torch.float8_e4m3fn
     if gpu.gcnArchName.startswith("gfx942"):
         return torch.float8_e4m3fnuz

@@ -2,8 +2,8 @@
 # message: gfx942 and gfx950 have different formats, and gfx90a has none.
 """`gpu` has what PyTorch reports: `name`, `major`, `minor`, `warp_size`, `gcnArchName`, `hip`.
 
-`hip` is `torch.version.hip`: a string on a ROCm build, None on a CUDA build. `gcnArchName` is None on
-a CUDA build.
+`hip` is `torch.version.hip`: a string on a ROCm build, None on a CUDA build. `gcnArchName` is the
+product name on a CUDA build.
 """
 
 import torch

@@ -2,8 +2,8 @@
 # message: A list of product names misses products. Use the capability, on CUDA builds only.
 """`gpu` has what PyTorch reports: `name`, `major`, `minor`, `warp_size`, `gcnArchName`, `hip`.
 
-`hip` is `torch.version.hip`: a string on a ROCm build, None on a CUDA build. `gcnArchName` is None on
-a CUDA build.
+`hip` is `torch.version.hip`: a string on a ROCm build, None on a CUDA build. `gcnArchName` is the
+product name on a CUDA build.
 """
 
 import torch
