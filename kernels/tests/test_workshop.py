@@ -268,6 +268,15 @@ def test_gate_requires_a_speedup_within_the_intervals(profiles: dict[str, Path])
     assert judge(at(5, 4.9, 5.1), at(10, 9.9, 10.1), 1.0, 1.1).failures != []
 
 
+def test_gate_rejects_a_loss_that_is_no_number(profiles: dict[str, Path]) -> None:
+    baseline = load(profiles["v1"])
+    losses = baseline.training.losses
+    for last in (float("nan"), float("inf"), losses[-1] * 1.1):
+        now = replace(baseline, training=replace(baseline.training, losses=[*losses[:-1], last]))
+        assert any("loss" in failure for failure in performance_regression_test.judge(baseline, now, 0, 1.1).failures)
+    assert performance_regression_test.judge(baseline, baseline, 0, 1.1).failures == []
+
+
 def test_gate_rejects_different_conditions(profiles: dict[str, Path]) -> None:
     baseline = load(profiles["v1"])
     other = replace(baseline, conditions={**baseline.conditions, "device_name": "another"})

@@ -74,7 +74,8 @@ def main() -> None:
             print(measured[-1], flush=True)
         fitted.append(Split(get_gfx(device.index), "bfloat16", n, k, *fit(times), source))
         print(fitted[-1])
-    write(options.out, [*read(options.out), *fitted])
+    before = read(options.out) if options.out.exists() else []
+    write(options.out, [*before, *fitted])
     with options.results.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(measured[0]), lineterminator="\n")
         writer.writeheader()

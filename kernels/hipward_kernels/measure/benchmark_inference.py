@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,11 @@ def main() -> None:
     latency = inference(call, snippet.inputs(0), snippet.device, warmup=options.warmup, iterations=options.iterations)
     print(json.dumps(asdict(latency), indent=2))
     if latency.unsteady:
-        print("The standard deviation is over 10 % of the mean: look for recompilation or another program.")
+        # Standard output is JSON.
+        print(
+            "The standard deviation is over 10 % of the mean: look for recompilation or another program.",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

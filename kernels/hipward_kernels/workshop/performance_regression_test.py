@@ -8,6 +8,7 @@ the slow end of its interval reaches it, and only between results of the same de
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +71,9 @@ def judge(baseline: Record, current: Record, min_speedup: float, max_memory_grow
         failures.append(
             f"{len(now.without_gradient)} parameters get no gradient: {', '.join(now.without_gradient[:3])}"
         )
-    if len(was.losses) == len(now.losses) and abs(now.losses[-1] / was.losses[-1] - 1) > LOSS_TOLERANCE:
+    differs = len(was.losses) == len(now.losses) and abs(now.losses[-1] / was.losses[-1] - 1) > LOSS_TOLERANCE
+    # NaN is larger than nothing.
+    if differs or not math.isfinite(now.losses[-1]):
         failures.append(f"the last loss is {now.losses[-1]:.4f}, the baseline's {was.losses[-1]:.4f}")
     if was.peak_memory_mib and now.peak_memory_mib and now.peak_memory_mib > max_memory_growth * was.peak_memory_mib:
         failures.append(f"peak memory {now.peak_memory_mib:.0f} MiB, the baseline's {was.peak_memory_mib:.0f} MiB")
