@@ -27,6 +27,11 @@ export interface Options extends ProjectOptions {
    * spaces.
    */
   falseOnAmd?: string;
+  /**
+   * Whether the other files of its folder import this Python module, each time in a `try`. Its own imports may fail then: they
+   * are information.
+   */
+  isOptionalModule?: boolean;
   /** Whether there is a version of this file for AMD beside it. If so, all findings are information. */
   hasAmdSibling?: boolean;
   /** Whether a header of the project defines CUDA names for HIP: `using cudaError_t = hipError_t`. */

@@ -3,6 +3,7 @@
 use hipward_analyzer_core::analysis::{ParsedFile, refusal, report};
 use hipward_analyzer_core::diagnostic::RuleRef;
 use hipward_analyzer_core::position::LineIndex;
+use hipward_analyzer_core::rule::Family;
 use hipward_analyzer_core::{
     Applicability, FixedSource, Language, Note, Report, Severity, Target, fix_until_stable,
 };
@@ -52,6 +53,9 @@ pub struct Options {
     /// `torch.version.cuda`: `acme.utils.is_nvidia`, and `.utils.is_nvidia` for relative imports,
     /// separated by spaces.
     pub false_on_amd: String,
+    /// Whether the other files of its folder import the Python module, each time in a `try`. Its own imports may fail
+    /// then: they are information.
+    pub is_optional_module: bool,
     /// Whether there is a version of the source for AMD beside it, or its name is of another vendor's hosts. If so, all
     /// findings are information.
     pub has_amd_sibling: bool,
@@ -99,6 +103,15 @@ impl Session {
                     .to_owned(),
                 line: None,
             });
+        }
+        if options.is_optional_module {
+            for diagnostic in &mut parsed.diagnostics {
+                let is_of_vendor = matches!(diagnostic.rule, RuleRef::BuiltIn(rule) if rule.family == Family::VendorLibraries);
+                let line = lines.text(lines.line(diagnostic.span.start));
+                if is_of_vendor && (line.starts_with("import ") || line.starts_with("from ")) {
+                    diagnostic.severity = Severity::Info;
+                }
+            }
         }
         report(source, language, &options.target, &lines, parsed, &rank)
     }

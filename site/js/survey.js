@@ -111,11 +111,15 @@ async function projectContextsOf(known, all, repositories) {
   for (const { path } of known.filter(({ language }) => language === "cuda-cpp")) {
     for (let folder = folderOf(path); !aboveCpp.has(folder); folder = folderOf(folder)) aboveCpp.add(folder);
   }
+  // Others may import such a module in a `try`.
+  const optional = known.filter(({ path }) => /(flash|attn|attention|apex|xformers|fused|kernel|triton|trt)[^/]*\.py$/.test(path));
+  const besideOptional = new Set(optional.map(({ path }) => folderOf(path)));
   const tells = ({ path, language }) =>
     /(^|\/)setup\.py$/.test(path) ||
     language === "cmake" ||
     // Its functions may be gates of other modules.
     /((util|device|platform|cuda|gpu|env|compat|common|hardware|version|torch|misc)[^/]*|\/utils\/__init__)\.py$/.test(path) ||
+    (path.endsWith(".py") && besideOptional.has(folderOf(path))) ||
     ((path.endsWith(".py") || path.endsWith(".sh") || language === "makefile") && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
@@ -135,6 +139,7 @@ async function projectContextsOf(known, all, repositories) {
         first_party_modules,
         false_on_amd,
         pytorch_extension: of.hipified.includes(file) ? true : of.not_hipified.includes(file) ? false : undefined,
+        is_optional_module: of.optional_modules.includes(file),
         has_amd_sibling: of.with_amd_sibling.includes(file),
         has_hip_names: of.with_hip_names.includes(file),
         amd_macros: of.amd_macros.find(([path]) => path === file)?.[1],

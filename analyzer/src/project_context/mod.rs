@@ -12,6 +12,7 @@ mod folder_cache;
 mod hip_alias_header;
 mod in_memory;
 mod included_requirements;
+mod optional_modules;
 mod patterns;
 
 use std::borrow::Cow;
@@ -23,6 +24,7 @@ use false_on_amd::Module;
 use folder_cache::FolderCache;
 use hip_alias_header::Header;
 use hipward_analyzer_core::Language;
+use hipward_analyzer_core::words::listed;
 use patterns::{Pattern, is_source};
 
 pub(crate) use in_memory::InMemoryFiles;
@@ -51,6 +53,7 @@ pub struct ProjectContext<F> {
     first_party_modules: FolderCache<Arc<Vec<String>>>,
     false_on_amd: FolderCache<Arc<String>>,
     gate_modules: FolderCache<Arc<Vec<Module>>>,
+    optional_modules: FolderCache<Arc<String>>,
     unmarked: FolderCache<Arc<Vec<String>>>,
     headers: FolderCache<Arc<Header>>,
 }
@@ -73,6 +76,7 @@ impl<F: FileSource> ProjectContext<F> {
             first_party_modules: FolderCache::default(),
             false_on_amd: FolderCache::default(),
             gate_modules: FolderCache::default(),
+            optional_modules: FolderCache::default(),
             unmarked: FolderCache::default(),
             headers: FolderCache::default(),
         }
@@ -277,6 +281,7 @@ impl<F: FileSource> ProjectContext<F> {
             true => self.false_on_amd(folder).as_str().to_owned(),
             false => String::new(),
         };
+        options.is_optional_module = self.is_optional_module(path);
         options.has_amd_sibling = self.has_amd_sibling(path, options.language);
     }
 
@@ -319,6 +324,15 @@ impl<F: FileSource> ProjectContext<F> {
 
     fn included(&self, path: &str) -> Header {
         hip_alias_header::included(path, |path| self.header(path))
+    }
+
+    /// Whether the other files of its folder import a Python module, each time in a `try`.
+    pub fn is_optional_module(&self, path: &str) -> bool {
+        optional_modules::module_of(path).is_some_and(|module| {
+            let folder = parent(path).unwrap_or_default();
+            let find = || Arc::new(optional_modules::find(&self.files, folder));
+            listed(&self.optional_modules.answer(folder, find), module)
+        })
     }
 
     /// Whether a file is for other hosts only, because an AMD version exists, or by its name.

@@ -1,6 +1,7 @@
 //! What the files around a file say about it, on folders in memory.
 
 use super::*;
+use hipward_analyzer_core::Severity;
 
 fn project_context<'t>(files: &[(&'t str, &'t str)]) -> ProjectContext<InMemoryFiles<'t>> {
     let mut given = InMemoryFiles::default();
@@ -530,6 +531,51 @@ fn gates_of_modules_around_a_file_are_known() {
     assert!(known("b").is_empty());
     let in_utils = ["utils.device.is_cuda_build", "utils.device.HAS_NVIDIA"];
     assert_eq!(known("c/tests"), in_utils);
+}
+
+#[test]
+fn modules_that_their_neighbours_import_in_a_try_are_optional() {
+    let model = "import torch\n\ntry:\n    from .flash_attention import FlashAttention\n\n    has_flash = True\nexcept ImportError:\n    from .slow_attention import SlowAttention\n    has_flash = False\n";
+    let all = project_context(&[
+        ("a/model/__init__.py", ""),
+        ("a/model/modeling.py", model),
+        ("a/model/encoder.py", model),
+        ("a/model/flash_attention.py", "import flash_attn\n"),
+        ("a/model/slow_attention.py", ""),
+        ("a/model/attention.py", ""),
+        ("b/modeling.py", model),
+        ("b/head.py", "from .flash_attention import FlashAttention\n"),
+        ("b/flash_attention.py", "import flash_attn\n"),
+        (
+            "c/lazy.py",
+            "def run():\n    from flash_attention import run\n",
+        ),
+        ("c/flash_attention.py", "import flash_attn\n"),
+    ]);
+    assert!(all.is_optional_module("a/model/flash_attention.py"));
+    for path in [
+        "a/model/slow_attention.py",
+        "a/model/attention.py",
+        "a/model/modeling.py",
+        "b/flash_attention.py",
+        "c/flash_attention.py",
+    ] {
+        assert!(!all.is_optional_module(path), "{path}");
+    }
+    let source = "import flash_attn\n\n\ndef run(x):\n    import apex\n\n    return apex.run(x)\n";
+    let mut options = Options {
+        language: Some(Language::Python),
+        ..Options::default()
+    };
+    let severities = |options: &Options| {
+        let findings = crate::analyze(source, options).findings;
+        let severities = findings.iter().map(|finding| finding.severity);
+        severities.collect::<Vec<_>>()
+    };
+    let before = severities(&options);
+    assert!(!before.contains(&Severity::Info), "{before:?}");
+    options.is_optional_module = true;
+    assert_eq!(severities(&options), [Severity::Info, before[1]]);
 }
 
 #[test]
