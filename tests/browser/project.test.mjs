@@ -234,8 +234,6 @@ test('a file of it is benchmarked beside the page, which keeps the folder', asyn
     page,
     'import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(4)]\n\n\ndef get_init_inputs():\n    return []\n',
   );
-  // The answer comes later than a browser would allow a new tab.
-  await page.route('**/api/v1/jobs', (route) => setTimeout(() => route.continue(), 6000));
   const benchmark = page.getByRole('button', { name: 'Benchmark this' });
   // Until the runner has loaded PyTorch.
   await page.waitForFunction(() => document.querySelector('#benchmark')?.disabled === false, null, patience);
@@ -245,16 +243,21 @@ test('a file of it is benchmarked beside the page, which keeps the folder', asyn
   assert.equal(await project().count(), 1);
   assert.ok(await benchmark.isEnabled());
   // The tests after this one have the processor for themselves.
-  const cancel = (url) => page.evaluate(async (url) => (await fetch(url, { method: 'DELETE' })).status, url);
-  assert.equal(await cancel(job.url().replace('/jobs/', '/api/v1/jobs/').replace(/\/$/, '')), 200);
-  await job.close();
+  const cancel = async (job) => {
+    const url = job.url().replace('/jobs/', '/api/v1/jobs/').replace(/\/$/, '');
+    await job.close();
+    return page.evaluate(async (url) => (await fetch(url, { method: 'DELETE' })).status, url);
+  };
+  assert.equal(await cancel(job), 200);
 
-  await page.unroute('**/api/v1/jobs');
+  // As some seconds after a click.
   await page.evaluate(() => (window.open = () => null));
   await benchmark.click();
-  const blocked = await page.getByText(/blocked the new tab.*\/jobs\//).innerText();
+  const link = page.getByRole('link', { name: 'Open the page in a new tab' });
+  const [second] = await Promise.all([page.waitForEvent('popup'), link.click()]);
+  await second.waitForURL(/\/jobs\/[^/]+\/$/);
   assert.equal(await project().count(), 1);
-  assert.equal(await cancel(blocked.match(/http\S+\/jobs\/[^/]+/)[0].replace('/jobs/', '/api/v1/jobs/')), 200);
+  assert.equal(await cancel(second), 200);
 });
 
 for (const [kind, name, unpack] of [

@@ -3,7 +3,7 @@
 use leptos::prelude::{document, window};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::UnwrapThrowExt;
-use web_sys::{Url, UrlSearchParams};
+use web_sys::UrlSearchParams;
 
 /// The part of the address after `#`.
 pub(crate) fn fragment() -> String {
@@ -30,12 +30,6 @@ pub(crate) fn base() -> String {
 /// The whole address.
 pub(crate) fn address() -> String {
     window().location().href().unwrap_or_default()
-}
-
-/// An address of this site with its scheme and host.
-pub(crate) fn absolute(address: &str) -> String {
-    Url::new_with_base(address, &self::address())
-        .map_or_else(|_| address.to_owned(), |url| url.href())
 }
 
 /// Replaces the part after `#` without an event or a new entry of the history.
@@ -65,43 +59,11 @@ pub(crate) fn set_state_text(text: &str) {
 /// The key of the text in the state of the history.
 const TEXT: &str = "text";
 
-/// Where another page opens.
-pub(crate) enum Destination {
-    /// In this tab, which leaves the page.
-    Here,
-    /// In a tab that is already open.
-    Tab(web_sys::Window),
-    /// In a new tab, which the browser did not allow.
-    Blocked,
-}
-
-impl Destination {
-    /// Opens a tab that shows `text` until [`Destination::open`]. Has to be called in the handler of a click: some seconds
-    /// later a browser blocks the tab.
-    pub(crate) fn new_tab(text: &str) -> Self {
-        let Ok(Some(tab)) = window().open() else {
-            return Destination::Blocked;
-        };
-        if let Some(body) = tab.document().and_then(|document| document.body()) {
-            body.set_text_content(Some(text));
-        }
-        Destination::Tab(tab)
+/// Opens another page. False if the browser does not allow a new tab, for example some seconds after the last click.
+pub(crate) fn open(address: &str, in_new_tab: bool) -> bool {
+    if in_new_tab {
+        return matches!(window().open_with_url(address), Ok(Some(_)));
     }
-
-    /// Opens `address`.
-    pub(crate) fn open(&self, address: &str) {
-        let location = match self {
-            Destination::Here => window().location(),
-            Destination::Tab(tab) => tab.location(),
-            Destination::Blocked => return,
-        };
-        let _ = location.assign(address);
-    }
-
-    /// Closes the tab that was opened.
-    pub(crate) fn close(&self) {
-        if let Destination::Tab(tab) = self {
-            let _ = tab.close();
-        }
-    }
+    let _ = window().location().assign(address);
+    true
 }

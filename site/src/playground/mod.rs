@@ -70,6 +70,7 @@ pub(crate) fn Playground() -> impl IntoView {
             <Toolbar />
             <div data-region="notice" role="status">
                 <Message text=state.notice />
+                <Unopened address=state.unopened />
             </div>
             <div data-region="project-state" role="status" class="visually-hidden">
                 <ProjectState />
@@ -153,6 +154,25 @@ fn Message(text: RwSignal<String>) -> impl IntoView {
     move || {
         text.with(|text| {
             (!text.is_empty()).then(|| client_only(view! { <p>{inline_code(text)}</p> }))
+        })
+    }
+}
+
+/// A link to a page that a click has to open.
+#[component]
+fn Unopened(address: RwSignal<String>) -> impl IntoView {
+    move || {
+        let address = address.get();
+        (!address.is_empty()).then(|| {
+            client_only(view! {
+                <p>
+                    "The browser blocked a new tab. "
+                    <a href=address target="_blank">
+                        "Open the page in a new tab"
+                    </a>
+                    "; your folder stays open here."
+                </p>
+            })
         })
     }
 }

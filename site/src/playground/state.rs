@@ -25,6 +25,8 @@ pub(super) struct State {
     pub(super) error: RwSignal<String>,
     /// Description of the last action.
     pub(super) notice: RwSignal<String>,
+    /// The address of a page that the browser did not let the script open.
+    pub(super) unopened: RwSignal<String>,
     pub(super) runner: RwSignal<Runner>,
     /// The name of the runner. Empty if the site has only its own.
     pub(super) runner_name: RwSignal<String>,
@@ -74,6 +76,7 @@ impl State {
             task: RwSignal::new(None),
             error: RwSignal::default(),
             notice: RwSignal::default(),
+            unopened: RwSignal::default(),
             runner: RwSignal::new(Runner::Unknown),
             runner_name: RwSignal::new(String::new()),
             listing: RwSignal::default(),
@@ -91,6 +94,7 @@ impl State {
     pub(super) fn clear_messages(&self) {
         clear(self.error);
         clear(self.notice);
+        clear(self.unopened);
         clear(self.applied);
     }
 

@@ -1,8 +1,7 @@
 //! Links to the text, and other pages that open with it.
 
 use super::Session;
-use crate::browser::location::{self, Destination};
-use crate::browser::{api, json, script, share};
+use crate::browser::{api, json, location, script, share};
 use crate::playground::fragment::share_fragment;
 use crate::playground::state::Runner;
 use gloo_net::http::Method;
@@ -48,23 +47,39 @@ impl Session {
 
     /// Opens the kernel on the page for machine code.
     pub(crate) fn show_machine_code(self, language: &'static str) {
-        self.navigate(async move {
-            let packed = share::pack(&self.document_text()).await?;
-            let arch = self
-                .state
-                .target
-                .with_untracked(|target| target.arch.name());
-            let base = self.base.get_value();
-            Ok(format!(
-                "{base}isa/#code={packed}&language={language}&arch={arch}"
-            ))
+        spawn_local(async move {
+            match share::pack(&self.document_text()).await {
+                Ok(packed) => {
+                    let arch = self
+                        .state
+                        .target
+                        .with_untracked(|target| target.arch.name());
+                    let base = self.base.get_value();
+                    self.navigate(&format!(
+                        "{base}isa/#code={packed}&language={language}&arch={arch}"
+                    ));
+                }
+                Err(sentence) => self.state.fail(sentence),
+            }
         });
     }
 
     /// Sends the text as a job and opens its page.
     pub(crate) fn benchmark(self) {
         self.state.runner.set(Runner::Sending);
-        self.navigate(self.submit());
+        spawn_local(async move {
+            let stays = match self.submit().await {
+                Ok(address) => self.navigate(&address),
+                Err(sentence) => {
+                    self.state.fail(sentence);
+                    true
+                }
+            };
+            // While the page is being left, the button stays disabled.
+            if stays {
+                self.state.runner.set(Runner::Ready);
+            }
+        });
     }
 
     /// Sends the text as a job; returns the address of its page.
@@ -79,37 +94,17 @@ impl Session {
         Ok(script::job_page(&runner, &job.id))
     }
 
-    /// Opens another page: in a new tab while a folder is open, because the browser forgets the folder when its page is left.
-    fn navigate(self, address: impl Future<Output = Result<String, String>> + 'static) {
-        let destination = match self.state.project.with_untracked(Option::is_some) {
-            true => Destination::new_tab("Preparing the page."),
-            false => Destination::Here,
-        };
-        spawn_local(async move {
-            match address.await {
-                Ok(address) => {
-                    destination.open(&address);
-                    let notice = match destination {
-                        // The button stays disabled while the page is being left.
-                        Destination::Here => return,
-                        Destination::Tab(_) => {
-                            "The page opened in a new tab. Your folder stays open here.".to_owned()
-                        }
-                        Destination::Blocked => format!(
-                            "The browser blocked the new tab. Allow pop-ups, or open {} in a tab of your own.",
-                            location::absolute(&address)
-                        ),
-                    };
-                    self.state.notice.set(notice);
-                }
-                Err(sentence) => {
-                    destination.close();
-                    self.state.fail(sentence);
-                }
-            }
-            if self.state.runner.get_untracked() == Runner::Sending {
-                self.state.runner.set(Runner::Ready);
-            }
-        });
+    /// Opens another page of the site: in a new tab while a folder is open, because the browser forgets the folder when its
+    /// page is left. Returns whether this page stays.
+    fn navigate(self, address: &str) -> bool {
+        let opens_tab = self.state.project.with_untracked(Option::is_some);
+        self.state.clear_messages();
+        if !location::open(address, opens_tab) {
+            self.state.unopened.set(address.to_owned());
+        } else if opens_tab {
+            let notice = "The page opened in a new tab. Your folder stays open here.";
+            self.state.notice.set(notice.to_owned());
+        }
+        opens_tab
     }
 }
