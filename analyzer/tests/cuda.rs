@@ -110,7 +110,7 @@ void run(const at::Tensor& x) {
         "import os, torch\nprint(os.path.join(os.path.dirname(torch.__file__), 'include'), end='')",
     );
     let file = env::temp_dir().join(format!("hipward-removed-{}.cpp", std::process::id()));
-    let mut errors = |source: &str| {
+    let errors = |source: &str| {
         fs::write(&file, source).expect("a file");
         let output = Command::new("g++")
             .args(["-std=c++20", "-fsyntax-only", "-I", &headers])

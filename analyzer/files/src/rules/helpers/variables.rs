@@ -38,7 +38,7 @@ pub(crate) fn allocator(cx: &FileChecker<'_>, rule: &'static Rule) {
             cx.report(rule, Severity::Info, setting.key.range(), why, fix);
         }
         let is_allocator = name.starts_with("PYTORCH_") && name.ends_with("ALLOC_CONF");
-        let supported = cx.target.rocm >= Version::new(7, 0) && torch >= Version::new(2, 11);
+        let supported = cx.target.rocm >= Version::new(7, 0) && torch >= Version::new(2, 12);
         if is_allocator && !supported && setting.value.as_str().contains("expandable_segments:True")
         {
             cx.report(
@@ -46,7 +46,7 @@ pub(crate) fn allocator(cx: &FileChecker<'_>, rule: &'static Rule) {
                 Severity::Warning,
                 setting.value.range(),
                 format!(
-                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
+                    "expandable_segments needs ROCm 7 and PyTorch 2.12; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
                     cx.target.rocm
                 ),
                 RawFix::display_only("Remove the option for this target"),

@@ -231,16 +231,11 @@ fn is_listed(
 ) -> Option<bool> {
     let tree = cx.tree();
     let list = cx.semantics.expression(list);
-    if !matches!(
-        tree.kind(list),
-        Kind::Tuple | Kind::List | Kind::Set | Kind::Dictionary
-    ) {
+    if !matches!(tree.kind(list), Kind::Tuple | Kind::List | Kind::Set) {
         return None;
     }
     let mut found = false;
     for item in tree.parts(list) {
-        // A pair of a dictionary has a key.
-        let item = tree.child(item, Field::Key).unwrap_or(item);
         found |= evaluate(cx, item, device, MAX_DEPTH)?.digits == wanted;
     }
     Some(found)
@@ -294,7 +289,6 @@ fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -
     let node = cx.semantics.expression(node);
     match tree.kind(node) {
         Kind::Integer => Number::one(integer(&cx.semantics, node)?, false),
-        Kind::String => text(cx, node, device, depth),
         // `(major, minor)`, `(9, 0)`
         Kind::Tuple => {
             let mut whole = Number {
@@ -347,10 +341,6 @@ fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -
             let ([a], [b]) = (&left.digits[..], &right.digits[..]) else {
                 return None;
             };
-            // Texts.
-            if a.min(b) < &0 {
-                return None;
-            }
             let digit = match tree.kind(tree.child(node, Field::Operator)?) {
                 Kind::Plus => a.checked_add(*b)?,
                 Kind::Times => a.checked_mul(*b)?,
@@ -360,33 +350,6 @@ fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -
         }
         _ => None,
     }
-}
-
-/// `"9.0"` and `f"{major}.{minor}"`, as the numbers of its characters below zero.
-fn text(cx: &PythonChecker<'_>, string: Node, device: Capability, depth: u8) -> Option<Number> {
-    let tree = cx.tree();
-    let mut text = String::new();
-    let mut from_capability = false;
-    for part in tree.parts(string) {
-        match tree.kind(part) {
-            Kind::StringContent => text += tree.text(part),
-            Kind::Interpolation => {
-                let mut parts = tree.parts(part);
-                let value = evaluate(cx, parts.next()?, device, depth)?;
-                let ([digit], None) = (&value.digits[..], parts.next()) else {
-                    return None;
-                };
-                text += &digit.to_string();
-                from_capability |= value.from_capability;
-            }
-            _ => {}
-        }
-    }
-    let is_version = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b's' | b'm' | b'_');
-    text.bytes().all(is_version).then(|| Number {
-        digits: text.bytes().map(|byte| -i64::from(byte)).collect(),
-        from_capability,
-    })
 }
 
 /// A parameter such as `capability`, where it is indexed or compared with tuples. Compared with a number it is an SM
@@ -448,10 +411,6 @@ fn is_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
 }
 
 fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {
-    // The order of texts is not that of their versions.
-    if left.first() < Some(&0) && !matches!(operator, Kind::Equal | Kind::NotEqual) {
-        return None;
-    }
     let ordering = left.cmp(right);
     Some(match operator {
         Kind::Equal => ordering == Ordering::Equal,

@@ -17,7 +17,7 @@ declare_rule! {
     /// A ROCm build still reads `PYTORCH_CUDA_ALLOC_CONF`, before the other names, so the severity is info. Since
     /// PyTorch 2.9 the primary name is `PYTORCH_ALLOC_CONF`, for every backend, and some versions warned about the old
     /// one. Before 2.9, ROCm builds have a name of their own, `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True`
-    /// works on ROCm from ROCm 7 with PyTorch 2.11 on; older versions print a warning and ignore it. The variable is
+    /// works on ROCm from ROCm 7 with PyTorch 2.12 on; older versions print a warning and ignore it. The variable is
     /// read once, when the allocator starts, so a line after the first use of a GPU has no effect. `backend` is read by `import torch`.
     ///
     /// ## Example
@@ -126,7 +126,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         cx.report_as(&RULE, Severity::Info, variable.key, why, fix);
     }
     if let Some(value) = variable.value {
-        let supported = cx.target().rocm >= Version::new(7, 0) && torch >= Version::new(2, 11);
+        let supported = cx.target().rocm >= Version::new(7, 0) && torch >= Version::new(2, 12);
         let wants = string_parts(&cx.semantics, value)
             .iter()
             .any(|part| part.contains("expandable_segments:True"));
@@ -135,7 +135,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
                 &RULE,
                 value,
                 format!(
-                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
+                    "expandable_segments needs ROCm 7 and PyTorch 2.12; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
                     cx.target().rocm
                 ),
                 RawFix::display_only("Remove the option for this target"),

@@ -56,7 +56,7 @@ declare_rule! {
         family: ModelPerformance,
         severity: Advice,
         applicability: DisplayOnly,
-        targets: "PyTorch 2.4 and newer",
+        targets: "PyTorch 2.9 and newer: before, the function runs several kernels",
         lesson: Some("optimize/count-the-bytes"),
         visit: [Call],
     }
@@ -70,7 +70,7 @@ fn check(cx: &PythonChecker<'_>, root: Node) {
     let Some(mean) = mean_square(cx, root) else {
         return;
     };
-    if cx.target().torch < Version::new(2, 4)
+    if cx.target().torch < Version::new(2, 9)
         || !divides(cx, root, name)
         || is_reference(cx, root)
         || has_kernel(cx, root)
