@@ -75,7 +75,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         cx.report(
             &RULE,
             node,
-            "On ROCm this is MIOpen's version, such as 3005001, which is larger than any of cuDNN's: the test is meaningless.",
+            "On ROCm this is MIOpen's version, such as 3005001, larger than any of cuDNN's.",
             RawFix::display_only("Test for the feature, or add `torch.version.hip is None and`"),
         );
     }

@@ -99,7 +99,7 @@ fn check(cx: &PythonChecker<'_>, difference: Node) {
     cx.report(
         &RULE,
         end,
-        "time.time() is the time of day, which can be set while the work runs; time.perf_counter() is made for durations.",
+        "time.time() can be set while the work runs; time.perf_counter() is made for durations.",
         fix,
     );
 }

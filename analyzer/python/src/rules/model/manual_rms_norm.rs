@@ -81,7 +81,7 @@ fn check(cx: &PythonChecker<'_>, root: Node) {
     cx.report(
         &RULE,
         mean,
-        "In eager mode each step of this normalization reads and writes the whole tensor; torch.nn.functional.rms_norm is one kernel.",
+        "In eager mode each step of this normalization reads and writes the whole tensor; F.rms_norm is one kernel.",
         RawFix::display_only("Call F.rms_norm(x, (x.shape[-1],), weight, eps) and measure"),
     );
 }

@@ -101,11 +101,7 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     } else {
         severity
     };
-    let message = if severity == Severity::Error {
-        "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it, and this call raises."
-    } else {
-        "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it, and this call returns no output."
-    };
+    let message = "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it.";
     cx.report_as(&RULE, severity, call, message, fix(cx, &command));
 }
 
