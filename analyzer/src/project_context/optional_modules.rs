@@ -1,7 +1,6 @@
 //! Python modules whose neighbours handle that they cannot be imported: `try: from .flash_attention import FlashAttention`.
 
 use super::{FileSource, MAX_NEIGHBOURS, join};
-use hipward_analyzer_core::words::listed;
 
 /// Parts of the names of modules that need a library of NVIDIA. Not every folder is searched.
 const NAMES: [&str; 9] = [
@@ -29,29 +28,27 @@ pub(super) fn module_of(path: &str) -> Option<&str> {
 /// Those of a folder's modules that the other files of the folder import, each time in a `try`, separated by spaces.
 pub(super) fn find(files: &dyn FileSource, folder: &str) -> String {
     let names = files.names(folder);
-    let modules: Vec<&str> = names.iter().filter_map(|name| module_of(name)).collect();
+    // Each with whether it is imported in a `try`, and otherwise.
+    let mut modules: Vec<(&str, bool, bool)> = names
+        .iter()
+        .filter_map(|name| Some((module_of(name)?, false, false)))
+        .collect();
     if modules.is_empty() || names.len() > MAX_NEIGHBOURS {
         return String::new();
     }
-    let (mut guarded, mut unguarded) = (String::new(), String::new());
     for name in names.iter().filter(|name| name.ends_with(".py")) {
         let Some(text) = files.text(&join(folder, name)) else {
             continue;
         };
-        for (module, is_guarded) in imports(&text) {
-            let list = if is_guarded {
-                &mut guarded
-            } else {
-                &mut unguarded
-            };
-            if modules.contains(&module) && !listed(list, module) {
-                list.push_str(module);
-                list.push(' ');
+        for (module, in_try) in imports(&text) {
+            for known in modules.iter_mut().filter(|known| known.0 == module) {
+                known.1 |= in_try;
+                known.2 |= !in_try;
             }
         }
     }
-    let is_optional = |module: &&str| !listed(&unguarded, module);
-    let found: Vec<&str> = guarded.split_whitespace().filter(is_optional).collect();
+    let is_optional = |(_, in_try, otherwise): &&(&str, bool, bool)| *in_try && !*otherwise;
+    let found: Vec<&str> = modules.iter().filter(is_optional).map(|it| it.0).collect();
     found.join(" ")
 }
 
