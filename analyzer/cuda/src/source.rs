@@ -98,6 +98,16 @@ impl<'a> Source<'a> {
         self.definition(word).is_some() || listed(self.amd_macros, word)
     }
 
+    /// The last token of the type that the name at `token` points to: `half` in `half *const __restrict__ x`. Also the first
+    /// factor of `half * x`.
+    pub(crate) fn pointee(&self, token: u32) -> Option<u32> {
+        let mut at = token.checked_sub(1)?;
+        while matches!(self.token_text(at), "__restrict__" | "__restrict" | "const") {
+            at = at.checked_sub(1)?;
+        }
+        (self.token_text(at) == "*").then(|| at.checked_sub(1))?
+    }
+
     /// The parentheses of a call whose name is at `token`, possibly after template arguments.
     pub fn call(&self, token: u32) -> Option<Tokens> {
         let mut open = token + 1;

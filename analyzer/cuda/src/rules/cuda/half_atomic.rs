@@ -195,17 +195,10 @@ fn addressed<'a>(source: &Source<'a>, address: &Tokens) -> Option<&'a str> {
 fn declared<'a>(source: &Source<'a>, name: &str) -> Option<&'a str> {
     let mut found = None;
     for at in source.places(name) {
-        let mut back = 1;
-        while matches!(
-            source.before(*at, back),
-            "__restrict__" | "__restrict" | "const"
-        ) {
-            back += 1;
-        }
-        if source.before(*at, back) != "*" {
+        let Some(kind) = source.pointee(*at) else {
             continue;
-        }
-        let kind = source.before(*at, back + 1);
+        };
+        let kind = source.token_text(kind);
         if !TYPES.contains(&kind) {
             // A multiplication (`a * out[i]`), or another type.
             if matches!(

@@ -120,20 +120,13 @@ fn pointer<'a>(source: &Source<'a>, call: &Tokens) -> Option<&'a str> {
 fn template_type<'a>(source: &Source<'a>, name: &str) -> Option<&'a str> {
     let mut found = None;
     for at in source.places(name) {
-        let mut back = 1;
-        while matches!(
-            source.before(*at, back),
-            "__restrict__" | "__restrict" | "const"
-        ) {
-            back += 1;
-        }
-        if source.before(*at, back) != "*" {
+        let Some(mut kind) = source.pointee(*at) else {
             continue;
+        };
+        if source.token_text(kind) == "const" {
+            kind = kind.saturating_sub(1);
         }
-        let mut kind = source.before(*at, back + 1);
-        if kind == "const" {
-            kind = source.before(*at, back + 2);
-        }
+        let kind = source.token_text(kind);
         let is_declaration = matches!(source.token_text(at + 1), "," | ")" | "=");
         let is_template = |place: &u32| matches!(source.before(*place, 1), "typename" | "class");
         // `index_t` is an integer.
