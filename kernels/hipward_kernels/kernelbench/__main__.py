@@ -69,25 +69,20 @@ def main() -> None:
     started = perf_counter()
     # A limit on the host's memory would also count addresses that the driver of a GPU reserves.
     memory_bytes = int(options.memory_limit * 2**30) if options.device == "cpu" else None
-    worker = Worker(memory_bytes)
-    try:
-        for name, path in chosen:
-            done = any(row["problem"] == name and row["id"] == options.device for row in rows)
-            if done and not options.again:
-                continue
-            if perf_counter() - started > options.stop_after:
-                print("stopped; run the same command again to continue", file=sys.stderr)
-                break
-            # The next worker imports PyTorch while this job runs, as in the runner.
-            current, worker = worker, Worker(memory_bytes)
-            code = path.read_text(encoding="utf-8")
-            outcome = current.run(code, options.device, options.time_cap, options.wall_limit, variants)
-            row = row_of(name, options.device, outcome)
-            rows = [other for other in rows if (other["problem"], other["id"]) != (name, options.device)] + [row]
-            write(options.results, rows)
-            print(f"{name}: {row['end']} after {row['seconds']} s; {row['times_ms']}; {row['reason']}", flush=True)
-    finally:
-        worker.close()
+    for name, path in chosen:
+        done = any(row["problem"] == name and row["id"] == options.device for row in rows)
+        if done and not options.again:
+            continue
+        if perf_counter() - started > options.stop_after:
+            print("stopped; run the same command again to continue", file=sys.stderr)
+            break
+        code = path.read_text(encoding="utf-8")
+        # No worker is started during a job, as in the runner: its imports would disturb the timings.
+        outcome = Worker(memory_bytes).run(code, options.device, options.time_cap, options.wall_limit, variants)
+        row = row_of(name, options.device, outcome)
+        rows = [other for other in rows if (other["problem"], other["id"]) != (name, options.device)] + [row]
+        write(options.results, rows)
+        print(f"{name}: {row['end']} after {row['seconds']} s; {row['times_ms']}; {row['reason']}", flush=True)
     print(summary(rows))
 
 
