@@ -707,6 +707,17 @@ fn any_text_is_analyzed_in_linear_time() {
         ("tests of a part", filled("#ifdef USE_CUDA\n#endif\n")),
         ("bits of lanes", filled("__popc(1u << (threadIdx.x & 31)) ")),
         (
+            "loads of one pointer",
+            format!(
+                "AT_DISPATCH_FLOATING_TYPES_AND_HALF {}",
+                filled("typename T* x, T = __ldg(x + i);")
+            ),
+        ),
+        (
+            "atomics of one pointer",
+            filled("half* x; atomicAdd(x, y); "),
+        ),
+        (
             "calls of one kernel",
             filled("template <class T> __global__ void k(T); k<<<1,2>>>(3);\n"),
         ),

@@ -102,6 +102,7 @@ impl State {
     pub(super) fn fail(&self, sentence: impl Into<String>) {
         self.error.set(sentence.into());
         clear(self.notice);
+        clear(self.unopened);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::config::{Overrides, Source, parse_arch};
 /// Options of `hipward check`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0, no findings but information; 1, others; 2, an invalid option or a file that cannot be read or written"
+    after_help = "Exit codes: 0, no findings other than information; 1, other findings; 2, an invalid option or a file that cannot be read or written"
 )]
 pub(crate) struct Args {
     /// Files and folders; of a folder, the supported files, except those that git ignores. `-` is standard input

@@ -1,6 +1,6 @@
 //! `hipward check`: analyzes files, with the output and exit codes of a linter.
 //!
-//! Exit codes: 0, no findings but information; 1, others; 2, an invalid path, option or configuration file.
+//! Exit codes: 0, no findings other than information; 1, other findings; 2, an invalid path, option or configuration file.
 //!
 //! Files are checked in parallel and reported in order. After a file is reported, only its counts are kept in memory.
 

@@ -3,6 +3,7 @@
 use crate::{CudaChecker, Source, Tokens};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Arch, HandledBy, Severity, Version};
+use std::collections::HashMap;
 
 declare_rule! {
     /// ## What it does
@@ -88,10 +89,14 @@ const CONVERSIONS: &[(&str, &str)] = &[
     ("__bfloat162bfloat162", "__nv_bfloat162"),
 ];
 
+/// The type that each name points to. Found once, so that a source with many calls takes linear time.
+type Types<'a> = HashMap<&'a str, Option<&'a str>>;
+
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let is_defined = cx.target.rocm >= DEFINED_FROM;
     let mut calls = Vec::new();
+    let mut types = Types::new();
     for at in cx.uses("atomicAdd") {
         let Some(parentheses) = source.call(at) else {
             continue;
@@ -127,7 +132,9 @@ fn check(cx: &CudaChecker<'_>) {
             let message = format!("HIP has no atomicAdd for `{kind}`.");
             let fix = RawFix::display_only("Add each component on AMD");
             cx.report(&RULE, at..at + 1, message, fix);
-        } else if let Some(kind) = addressed(source, address).or_else(|| converted(source, value)) {
+        } else if let Some(kind) =
+            addressed(source, address, &mut types).or_else(|| converted(source, value))
+        {
             calls.push((at, kind));
         }
     }
@@ -173,7 +180,7 @@ fn cast<'a>(source: &Source<'a>, address: &Tokens) -> Option<&'a str> {
 
 /// The type that an address points to: a cast, or a name that is declared as a pointer to one of the types, and
 /// nowhere as another pointer.
-fn addressed<'a>(source: &Source<'a>, address: &Tokens) -> Option<&'a str> {
+fn addressed<'a>(source: &Source<'a>, address: &Tokens, types: &mut Types<'a>) -> Option<&'a str> {
     let first = source.token_text(address.start);
     if matches!(first, "reinterpret_cast" | "(") {
         return cast(source, address).filter(|kind| TYPES.contains(kind));
@@ -186,9 +193,11 @@ fn addressed<'a>(source: &Source<'a>, address: &Tokens) -> Option<&'a str> {
     // `out`, `&out[i]`, `out + i`: not a member of it.
     let next = source.token_text(name_at + 1);
     let is_plain = name_at + 1 == address.end || matches!(next, "[" | "+");
-    is_plain
-        .then(|| declared(source, source.token_text(name_at)))
-        .flatten()
+    if !is_plain {
+        return None;
+    }
+    let name = source.token_text(name_at);
+    *types.entry(name).or_insert_with(|| declared(source, name))
 }
 
 /// The type of a pointer with this name, if all declarations of the source agree.

@@ -3,6 +3,7 @@
 use crate::{CudaChecker, Kind, Source, Tokens};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
+use std::collections::{HashMap, HashSet};
 
 declare_rule! {
     /// ## What it does
@@ -72,11 +73,17 @@ fn check(cx: &CudaChecker<'_>) {
     if source.places("__ldg").is_empty() || source.is_macro("__ldg") || !dispatches_half(source) {
         return;
     }
+    let templates = template_types(source);
+    // Found once for each name, so that a source with many calls takes linear time.
+    let mut types = HashMap::new();
     for at in cx.uses("__ldg") {
-        let Some(call) = source.call(at) else {
+        let Some(name) = source.call(at).and_then(|call| pointer(source, &call)) else {
             continue;
         };
-        let Some(kind) = pointer(source, &call).and_then(|name| template_type(source, name)) else {
+        let kind = types
+            .entry(name)
+            .or_insert_with(|| pointee(source, name, &templates));
+        let Some(kind) = kind else {
             continue;
         };
         let span = source.span(at..at + 1);
@@ -116,8 +123,20 @@ fn pointer<'a>(source: &Source<'a>, call: &Tokens) -> Option<&'a str> {
     (source.kind(at) == Kind::Word && is_plain).then(|| source.token_text(at))
 }
 
+/// `scalar_t` in `template <typename scalar_t>`; not `index_t`, which is an integer.
+fn template_types<'a>(source: &Source<'a>) -> HashSet<&'a str> {
+    let places = ["typename", "class"].map(|word| source.places(word));
+    let names = places
+        .into_iter()
+        .flatten()
+        .map(|at| source.token_text(at + 1));
+    names
+        .filter(|name| !name.to_lowercase().contains("ind"))
+        .collect()
+}
+
 /// The template's type that a pointer with this name points to, if all declarations of the source agree.
-fn template_type<'a>(source: &Source<'a>, name: &str) -> Option<&'a str> {
+fn pointee<'a>(source: &Source<'a>, name: &str, templates: &HashSet<&str>) -> Option<&'a str> {
     let mut found = None;
     for at in source.places(name) {
         let Some(mut kind) = source.pointee(*at) else {
@@ -128,9 +147,7 @@ fn template_type<'a>(source: &Source<'a>, name: &str) -> Option<&'a str> {
         }
         let kind = source.token_text(kind);
         let is_declaration = matches!(source.token_text(at + 1), "," | ")" | "=");
-        let is_template = |place: &u32| matches!(source.before(*place, 1), "typename" | "class");
-        // `index_t` is an integer.
-        if source.places(kind).iter().any(is_template) && !kind.to_lowercase().contains("ind") {
+        if templates.contains(kind) {
             found = Some(kind);
         } else if is_declaration {
             return None;
