@@ -188,14 +188,19 @@ fn asked<'a>(source: &TokenStream<'a>, line: &Directive) -> Option<&'a str> {
     (condition.len() == 1).then(|| source.token_text(condition.start))
 }
 
-/// Macros that HIP does not define, so that they evaluate to 0.
-pub const CUDA_NUMBERS: &[&str] = &["__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION"];
+/// Macros that HIP does not define, so that they evaluate to 0: the architecture, and versions of CUDA and of its libraries.
+pub const CUDA_NUMBERS: &[&str] = &[
+    "__CUDA_ARCH__",
+    "CUDART_VERSION",
+    "CUDA_VERSION",
+    "CUDNN_VERSION",
+    "CUBLAS_VERSION",
+    "CUSPARSE_VERSION",
+];
 
-/// True for [`CUDA_NUMBERS`] and the versions of nvcc and of NVIDIA's libraries.
+/// True for [`CUDA_NUMBERS`] and the version of nvcc.
 pub(crate) fn is_cuda_number(name: &str) -> bool {
-    CUDA_NUMBERS.contains(&name)
-        || listed("CUDNN_VERSION CUBLAS_VERSION CUSPARSE_VERSION", name)
-        || name.starts_with("__CUDACC_VER_")
+    CUDA_NUMBERS.contains(&name) || name.starts_with("__CUDACC_VER_")
 }
 
 /// `USE_CUDA`, `MY_WITH_CUDA`: a project's macro for its part for CUDA.

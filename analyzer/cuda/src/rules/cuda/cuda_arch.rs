@@ -10,9 +10,10 @@ use hipward_analyzer_core::{HandledBy, Severity};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `#if` lines whose result on AMD depends on `__CUDA_ARCH__`, `CUDA_VERSION` or `CUDART_VERSION`: a branch
-    /// for newer GPUs or toolkits that is never compiled on AMD, or a test for device code that is never true. A macro
-    /// for such a condition, as in `#define HAS_BF16 (__CUDA_ARCH__ >= 800)`, counts where it is tested.
+    /// Finds `#if` lines whose result on AMD depends on `__CUDA_ARCH__`, `CUDA_VERSION`, `CUDART_VERSION`, or the version of
+    /// cuBLAS, cuSPARSE or cuDNN: a branch for newer GPUs or toolkits that is never compiled on AMD, or a test for device
+    /// code that is never true. A macro for such a condition, as in `#define HAS_BF16 (__CUDA_ARCH__ >= 800)`, counts where
+    /// it is tested.
     ///
     /// In a source without any test for AMD it also finds the first test of the project's macro for CUDA, such as
     /// `USE_CUDA`. Findings in these branches have the severity info: AMD does not compile them.

@@ -10,6 +10,7 @@ pub mod cuda_header;
 pub mod cuda_unsupported;
 pub mod dynamic_parallelism;
 pub mod fp8_format;
+pub mod gemm_compute_type;
 pub mod half_atomic;
 pub mod hipify_launch;
 pub mod inline_ptx;
@@ -51,6 +52,7 @@ rules! {
     hipify_launch,
     removed_torch_api,
     ldg_half,
+    gemm_compute_type,
     cuda_unsupported,
     cuda_header,
     cuda_api,

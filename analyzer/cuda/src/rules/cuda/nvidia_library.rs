@@ -7,7 +7,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds the headers of NVIDIA libraries that cannot be ported by renaming: CUTLASS and CuTe, cuDNN, TensorRT,
-    /// NVML, CUPTI, cuSPARSELt, cuTENSOR, cuFile, NVSHMEM, nvJPEG, NPP, OptiX, moderngpu. One finding per library and file.
+    /// NVML, CUPTI, cuSPARSELt, cuTENSOR, cuFile, NVSHMEM, nvJPEG, NPP, OptiX, moderngpu, cuFFTDx and
+    /// cuBLASDx. One finding per library and file.
     ///
     /// ## Why on ROCm
     ///
@@ -83,6 +84,8 @@ const LIBRARIES: &[(&str, &str, &str)] = &[
     ("cuvid", "the video decoder", "rocDecode"),
     ("nvcuvid", "the video decoder", "rocDecode"),
     ("moderngpu/", "moderngpu", "rocPRIM and rocThrust"),
+    ("cufftdx", "cuFFTDx", "rocFFT"),
+    ("cublasdx", "cuBLASDx", "rocWMMA"),
     (
         "flashinfer/",
         "FlashInfer",

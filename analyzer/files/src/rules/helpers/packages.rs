@@ -61,10 +61,11 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         let newest = specifiers::newest(requirement.specifier.as_str());
         let obstacle = newest.and_then(|newest| releases::obstacle(&name, newest, cx.target));
         let is_locked = requirement.installer == Installer::Lock;
-        // A vLLM that is installed satisfies any version, but an image without ROCm has none.
+        // A vLLM that is installed satisfies any version, but an image without ROCm has none, and an upgrade takes PyPI's.
         let is_any = name == "vllm"
             && newest.is_none()
-            && (cx.language != Language::Dockerfile || has_rocm || from.contains(['/', '$', '+']));
+            && (cx.language != Language::Dockerfile || has_rocm || from.contains(['/', '$', '+']))
+            && !is_installed_with(cx, requirement, &["-U", "--upgrade"]);
         let known = known.filter(|package| {
             // A lock file also lists what other packages require.
             let is_silent = is_locked
@@ -123,6 +124,22 @@ fn message(package: &Package, newest: Option<Release>, obstacle: Option<String>)
     }
 }
 
+/// Whether the command that installs a requirement has one of the options.
+fn is_installed_with(
+    cx: &FileChecker<'_>,
+    requirement: &Requirement<'_>,
+    options: &[&str],
+) -> bool {
+    let start = requirement.name.range().start;
+    cx.facts.commands.iter().any(|command| {
+        command.range().contains(&start)
+            && command
+                .words
+                .iter()
+                .any(|word| options.contains(&word.as_str()))
+    })
+}
+
 /// `pip install flash-attn --no-build-isolation` in an image for ROCm: the recommended command.
 fn is_built_here(
     cx: &FileChecker<'_>,
@@ -132,14 +149,7 @@ fn is_built_here(
 ) -> bool {
     package.advice.contains("--no-build-isolation")
         && has_rocm
-        && cx.facts.commands.iter().any(|command| {
-            let range = command.range();
-            range.contains(&requirement.name.range().start)
-                && cx
-                    .source
-                    .get(range)
-                    .is_some_and(|text| text.contains("--no-build-isolation"))
-        })
+        && is_installed_with(cx, requirement, &["--no-build-isolation"])
 }
 
 fn fix(cx: &FileChecker<'_>, package: &Package, requirement: &Requirement<'_>) -> RawFix {

@@ -263,7 +263,14 @@ pub(crate) fn uses(cx: &FileChecker<'_>, of: &'static Rule, uses: &[ApiRule]) {
         if seen.contains(&name) {
             continue;
         }
-        if let Some(setting) = given(cx, name).find(fits) {
+        let is_empty = |setting: &&Setting<'_>| {
+            // `X:` in YAML passes on the host's value.
+            setting.key.as_str() == name
+                && setting.value.unquoted().as_str().is_empty()
+                && (cx.language != Language::Yaml || !setting.value.as_str().is_empty())
+        };
+        let found_empty = settings(cx).find(|it| values.contains(&"") && is_empty(it));
+        if let Some(setting) = given(cx, name).find(fits).or(found_empty) {
             seen.push(name);
             let title = filled(found.fix.title, cx.target);
             let fix = match edits(cx, setting, &filled(found.fix.instead, cx.target)) {

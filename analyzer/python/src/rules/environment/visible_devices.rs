@@ -2,22 +2,24 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::counterparts::sets_any;
-use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, api_rule};
 use crate::semantic::{Access, environment_variable, string_parts};
 use crate::syntax::Node;
-use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::{Applicability, Severity};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds device selections that HIP does not understand: NVIDIA's UUIDs and MIG slices in `CUDA_VISIBLE_DEVICES`,
-    /// and `NVIDIA_VISIBLE_DEVICES`. Also finds `HIP_VISIBLE_DEVICES` together with `ROCR_VISIBLE_DEVICES`, which
+    /// Finds device selections that HIP does not understand: an empty `CUDA_VISIBLE_DEVICES`, NVIDIA's UUIDs and MIG slices in
+    /// it, and `NVIDIA_VISIBLE_DEVICES`. Also finds `HIP_VISIBLE_DEVICES` together with `ROCR_VISIBLE_DEVICES`, which
     /// changes the meaning of the indices.
     ///
     /// ## Why on ROCm
     ///
-    /// `CUDA_VISIBLE_DEVICES="0,1"` works: HIP and PyTorch treat it like `HIP_VISIBLE_DEVICES`. But no AMD GPU has a
-    /// UUID in NVIDIA's format, starting with `GPU-`, or a MIG slice, so such a list selects no device at all.
+    /// `CUDA_VISIBLE_DEVICES="0,1"` works: HIP and PyTorch treat it like `HIP_VISIBLE_DEVICES`. An empty list, which hides
+    /// all GPUs from CUDA, is the same as none for HIP: `torch.cuda.is_available()` stays true. `-1` hides them from both.
+    /// No AMD GPU has a MIG slice or a UUID in NVIDIA's format, so such a list selects no device at all; AMD's UUIDs have 16
+    /// hexadecimal digits after `GPU-`.
     /// `CUDA_DEVICE_ORDER` is not read, and does no harm. `ROCR_VISIBLE_DEVICES` is applied one level below and
     /// renumbers the remaining devices: with `ROCR_VISIBLE_DEVICES=2,3` the only indices for `HIP_VISIBLE_DEVICES` are
     /// 0 and 1, and PyTorch raises if the list has more entries than that.
@@ -27,7 +29,7 @@ declare_rule! {
     /// ```python
     /// import os
     ///
-    /// os.environ["CUDA_VISIBLE_DEVICES"] = "MIG-41b35146-a5be-5bba-a5ea-5ff4d2a42bfe"
+    /// os.environ["CUDA_VISIBLE_DEVICES"] = ""
     /// ```
     ///
     /// ## Use instead
@@ -35,7 +37,7 @@ declare_rule! {
     /// ```python
     /// import os
     ///
-    /// os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    /// os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     /// ```
     ///
     /// To use a part of an Instinct GPU, set its partition mode (`amd-smi set --compute-partition`); each partition
@@ -43,10 +45,13 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the index of a UUID is known only on the machine itself.
+    /// Safe for an empty list: `-1` hides all GPUs from CUDA as well. Otherwise display-only: the index of a UUID is known only
+    /// on the machine itself.
     ///
     /// ## References
     ///
+    /// * [HIP's filter of devices, `Device::init`](https://github.com/ROCm/clr/blob/amd-staging/rocclr/device/rocm/rocdevice.cpp)
+    /// * [An empty list has no effect](https://github.com/ROCm/hip/issues/3001)
     /// * [GPU isolation techniques](https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html)
     /// * [AMD container toolkit](https://instinct.docs.amd.com/projects/container-toolkit/en/latest/)
     "HW203" "visible-devices" {
@@ -54,7 +59,7 @@ declare_rule! {
         family: Environment,
         severity: Warning,
         also: [Info "for a container with all devices, or with none"],
-        applicability: DisplayOnly,
+        applicability: Safe,
         targets: "every ROCm target",
         lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
@@ -71,6 +76,19 @@ const fn container(values: &'static [&'static str], severity: Severity) -> ApiRu
 }
 
 pub const USES: &[ApiRule] = &[
+    ApiRule {
+        fix: ApiFix {
+            title: "Set it to -1, which hides all GPUs from CUDA too",
+            applicability: Applicability::Safe,
+            instead: "CUDA_VISIBLE_DEVICES=-1",
+        },
+        ..api_rule(
+            ApiPattern::Variable("CUDA_VISIBLE_DEVICES", &[""]),
+            Severity::Warning,
+            "HIP ignores an empty list: all GPUs stay visible.",
+            "",
+        )
+    },
     container(&["all", "none", "void"], Severity::Info),
     container(&[], Severity::Warning),
 ];
@@ -84,9 +102,12 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(value) = variable.value.filter(|_| variable.access != Access::Read) else {
         return;
     };
+    // NVIDIA's UUIDs have more hyphens than AMD's.
     let is_uuid = string_parts(&cx.semantics, value)
         .first()
-        .is_some_and(|text| text.starts_with("MIG-") || text.starts_with("GPU-"));
+        .is_some_and(|text| {
+            text.starts_with("MIG-") || text.split(',').any(|id| id.matches('-').count() > 1)
+        });
     if is_uuid {
         cx.report(
             &RULE,

@@ -209,6 +209,12 @@ const PACKAGES: &[Package] = &[
         "PyPI's auto-gptq is built for CUDA, and the project is archived.",
         "Use GPTQModel, which can be built for ROCm",
     ),
+    unavailable(
+        "cpm-kernels",
+        OWN,
+        "cpm-kernels contains machine code for NVIDIA GPUs.",
+        "Leave it out: only ChatGLM's quantized models of 2023 import it",
+    ),
     other_build(
         "warp-lang",
         OWN,
