@@ -99,7 +99,7 @@ impl Session {
             }
             parsed.notes.push(Note {
                 code: "counterpart".to_owned(),
-                message: "This file is for other hosts: by its name, its folder or Colab's drive, or because a parallel file for AMD exists."
+                message: "This file is for other hosts or not built: by its name, its folder or Colab's drive, because a parallel file for AMD exists, or because no build lists it."
                     .to_owned(),
                 line: None,
             });

@@ -14,6 +14,7 @@ mod in_memory;
 mod included_requirements;
 mod optional_modules;
 mod patterns;
+mod unbuilt;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -337,8 +338,9 @@ impl<F: FileSource> ProjectContext<F> {
 
     /// Whether a file is for other hosts only, because an AMD version exists, or by its name.
     pub fn has_amd_sibling(&self, path: &str, language: Option<Language>) -> bool {
+        let is_cpp = language == Some(Language::CudaCpp);
         if amd_sibling::is_renamed(&self.files, path)
-            || language == Some(Language::CudaCpp) && self.is_not_for_amd(path)
+            || is_cpp && (self.is_not_for_amd(path) || self.is_unbuilt(path))
         {
             return true;
         }

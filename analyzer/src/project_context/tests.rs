@@ -214,10 +214,71 @@ fn source_of_a_branch_for_cuda_is_not_for_amd() {
     assert!(is_information("d/csrc/tiles.cuh"));
     for path in [
         "a/csrc/both.cu",
-        "a/csrc/other.cu",
         "a/csrc/tiles.cuh",
         "b/csrc/cutlass.cu",
         "c/csrc/cutlass.cu",
+    ] {
+        assert!(!is_information(path), "{path}");
+    }
+}
+
+#[test]
+fn sources_that_no_build_lists_are_information() {
+    let setup = |sources: &str| {
+        format!(
+            "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('ops', {sources})"
+        )
+    };
+    let listing = setup("['csrc/a.cu', 'csrc/b.cpp']");
+    let matching = setup("glob('csrc/*.cu') + ['csrc/b.cpp']");
+    let all = project_context(&[
+        ("a/.git", ""),
+        ("a/setup.py", &listing),
+        ("a/csrc/a.cu", "#include \"part.cu\"\n"),
+        ("a/csrc/b.cpp", ""),
+        ("a/csrc/part.cu", ""),
+        ("a/csrc/main.cu", ""),
+        ("a/csrc/a.cuh", ""),
+        ("a/tests/main.cu", ""),
+        ("a/library/LICENSE.txt", ""),
+        (
+            "a/library/example/CMakeLists.txt",
+            "add_executable(show show.cu)",
+        ),
+        ("a/library/example/show.cu", ""),
+        ("a/library/example/show.hpp", ""),
+        ("a/library/include/x.cuh", ""),
+        ("b/.git", ""),
+        ("b/setup.py", &matching),
+        ("b/csrc/main.cu", ""),
+        ("b/csrc/b.cpp", ""),
+        ("c/.git", ""),
+        ("c/LICENSE", ""),
+        (
+            "c/csrc/CMakeLists.txt",
+            "project(c LANGUAGES CUDA)\nadd_library(c a.cu)",
+        ),
+        ("c/csrc/a.cu", ""),
+        ("c/csrc/main.cu", ""),
+        ("c/examples/main.cu", ""),
+    ]);
+    let is_information = |path| all.has_amd_sibling(path, Some(Language::CudaCpp));
+    for path in [
+        "a/csrc/main.cu",
+        "a/library/example/show.cu",
+        "a/library/example/show.hpp",
+    ] {
+        assert!(is_information(path), "{path}");
+    }
+    for path in [
+        "a/csrc/a.cu",
+        "a/csrc/part.cu",
+        "a/csrc/a.cuh",
+        "a/tests/main.cu",
+        "a/library/include/x.cuh",
+        "b/csrc/main.cu",
+        "c/csrc/main.cu",
+        "c/examples/main.cu",
     ] {
         assert!(!is_information(path), "{path}");
     }

@@ -1,0 +1,76 @@
+//! C++ sources that no build of the project uses: a program beside an extension, the rest of an older version, and the examples
+//! of a library that the project contains.
+
+use super::builds::How;
+use super::patterns::{Pattern, is_source};
+use super::{FileSource, MAX_NEIGHBOURS, ProjectContext, join, parent};
+use hipward_analyzer_core::Language;
+use hipward_analyzer_core::words::listed;
+
+/// Folders of programs that show, test or time a library.
+const PROGRAMS: &str = "example examples sample samples benchmark benchmarks test tests";
+
+impl<F: FileSource> ProjectContext<F> {
+    /// Whether no build of the project uses the C++ file at `path`.
+    pub(super) fn is_unbuilt(&self, path: &str) -> bool {
+        self.is_unlisted(path) || self.is_example_of_contained_library(path)
+    }
+
+    /// Whether builds list sources of its folder by their paths, and neither a build nor an `#include` names this one.
+    fn is_unlisted(&self, path: &str) -> bool {
+        if !is_source(path) {
+            return false;
+        }
+        let folder = parent(path).unwrap_or_default();
+        let names = self.files.names(folder);
+        if names.len() > MAX_NEIGHBOURS {
+            return false;
+        }
+        let mut has_listed_neighbour = false;
+        for here in self.folders_around(path) {
+            let from_here = |path: &str| path[here.len()..].trim_start_matches('/').to_owned();
+            for build in self.builds(here).iter() {
+                if build.is_general || build.names(&from_here(path)) {
+                    return false;
+                }
+                let is_listed = |name: &String| {
+                    let neighbour = from_here(&join(folder, name));
+                    let mut sources = build.sources.iter();
+                    sources.any(|source| source.path().is_some() && source.fits(&neighbour))
+                };
+                has_listed_neighbour = has_listed_neighbour || names.iter().any(is_listed);
+            }
+        }
+        has_listed_neighbour
+            && !self.is_loaded_beside(path)
+            && !self.is_included(path)
+            && !names.iter().any(|name| {
+                let file = join(folder, name);
+                Language::of_path(name) == Some(Language::CudaCpp)
+                    && self.header(&file).includes.iter().any(|it| it == path)
+            })
+    }
+
+    /// Whether it is in a folder of programs below a folder with a licence of its own, and an extension's build above that
+    /// folder does not name it.
+    fn is_example_of_contained_library(&self, path: &str) -> bool {
+        let has_license = |folder: &str| {
+            let names = self.files.names(folder);
+            names
+                .iter()
+                .any(|name| name.starts_with("LICENSE") || name.starts_with("COPYING"))
+        };
+        let lists = |folder: &str| {
+            let builds = self.builds(folder);
+            builds.iter().any(|build| {
+                build.how == How::Hipified && build.sources.iter().any(Pattern::is_device_code)
+            })
+        };
+        self.folders_around(path).any(|library| {
+            let mut parts = path[library.len()..].split('/');
+            parts.any(|part| listed(PROGRAMS, part))
+                && has_license(library)
+                && self.folders_above(library).any(lists)
+        })
+    }
+}
