@@ -5,14 +5,14 @@ import * as glue from "./glue.js";
 const call = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
 
 // Options under the module's names. JSON leaves out undefined ones.
-const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, isOptionalModule, hasAmdSibling, hasHipNames, amdMacros, ...options }) => ({
+const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, isOptionalModule, isUnusedOnAmd, hasHipNames, amdMacros, ...options }) => ({
   ...options,
   up_to: upTo,
   pytorch_extension: pytorchExtension,
   first_party_modules: firstPartyModules,
   false_on_amd: falseOnAmd,
   is_optional_module: isOptionalModule,
-  has_amd_sibling: hasAmdSibling,
+  is_unused_on_amd: isUnusedOnAmd,
   has_hip_names: hasHipNames,
   amd_macros: amdMacros,
 });

@@ -32,8 +32,11 @@ export interface Options extends ProjectOptions {
    * are information.
    */
   isOptionalModule?: boolean;
-  /** Whether there is a version of this file for AMD beside it. If so, all findings are information. */
-  hasAmdSibling?: boolean;
+  /**
+   * Whether AMD hosts do not use this file: there is a version for AMD beside it, or no build of its project lists it. If so, all
+   * findings are information.
+   */
+  isUnusedOnAmd?: boolean;
   /** Whether a header of the project defines CUDA names for HIP: `using cudaError_t = hipError_t`. */
   hasHipNames?: boolean;
   /** Macros that headers of the project define for AMD in this C++ file, separated by spaces: `__shfl_sync __ballot_sync`. */

@@ -56,9 +56,9 @@ pub struct Options {
     /// Whether the other files of its folder import the Python module, each time in a `try`. Its own imports may fail
     /// then: they are information.
     pub is_optional_module: bool,
-    /// Whether there is a version of the source for AMD beside it, or its name is of another vendor's hosts. If so, all
-    /// findings are information.
-    pub has_amd_sibling: bool,
+    /// Whether an AMD host does not use the source: there is a version for AMD beside it, its name is of another vendor's hosts,
+    /// or no build of its project lists it. If so, all findings are information.
+    pub is_unused_on_amd: bool,
     /// Team rules, in addition to the built-in rules.
     pub team: TeamRules,
 }
@@ -93,12 +93,12 @@ impl Session {
             Some(note) => ParsedFile::unreadable(note),
             None => read(source, language, &lines, options, &mut self.last),
         };
-        if options.has_amd_sibling || is_for_colab(source, language) {
+        if options.is_unused_on_amd || is_for_colab(source, language) {
             for diagnostic in &mut parsed.diagnostics {
                 diagnostic.severity = Severity::Info;
             }
             parsed.notes.push(Note {
-                code: "counterpart".to_owned(),
+                code: "unused-on-amd".to_owned(),
                 message: "This file is for other hosts or not built: by its name, its folder or Colab's drive, because a parallel file for AMD exists, or because no build lists it."
                     .to_owned(),
                 line: None,

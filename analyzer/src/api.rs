@@ -35,7 +35,7 @@ impl calls::Analyzer for AllLanguages {
         "first_party_modules",
         "false_on_amd",
         "is_optional_module",
-        "has_amd_sibling",
+        "is_unused_on_amd",
         "has_hip_names",
         "amd_macros",
     ];
@@ -75,13 +75,13 @@ fn options(request: &Request) -> Result<Options, String> {
             .unwrap_or_default()
             .to_owned(),
         is_optional_module: request.truth("is_optional_module")? == Some(true),
-        has_amd_sibling: request.truth("has_amd_sibling")? == Some(true),
+        is_unused_on_amd: request.truth("is_unused_on_amd")? == Some(true),
         team,
     })
 }
 
 /// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, false_on_amd?,
-/// is_optional_module?, has_amd_sibling?, has_hip_names?, amd_macros?}` → `Report`; `rules` are team rules.
+/// is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?}` → `Report`; `rules` are team rules.
 pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     calls::analyze::<AllLanguages>(request, session)
 }
@@ -172,7 +172,7 @@ struct Folder {
     first_party_modules: Arc<Vec<String>>,
     false_on_amd: Arc<String>,
     optional_modules: Vec<String>,
-    with_amd_sibling: Vec<String>,
+    unused_on_amd: Vec<String>,
     with_hip_names: Vec<String>,
     amd_macros: Vec<Vec<String>>,
 }
@@ -188,7 +188,7 @@ impl Encode for Folder {
                 ("first_party_modules", &*self.first_party_modules),
                 ("false_on_amd", &*self.false_on_amd),
                 ("optional_modules", &self.optional_modules),
-                ("with_amd_sibling", &self.with_amd_sibling),
+                ("unused_on_amd", &self.unused_on_amd),
                 ("with_hip_names", &self.with_hip_names),
                 ("amd_macros", &self.amd_macros),
             ],
@@ -196,11 +196,11 @@ impl Encode for Folder {
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, optional_modules, with_amd_sibling,
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, optional_modules, unused_on_amd,
 /// with_hip_names, amd_macros}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
 /// files in it. `hipified` are the C++ files for which `pytorch_extension` is true, `not_hipified` those for which it is
-/// false, `optional_modules` those for which `is_optional_module` is, `with_amd_sibling` the files with a version for AMD beside them, and `with_hip_names` those for which a header
-/// defines CUDA names for HIP. Each list in `amd_macros` is a file and the macros that headers define for AMD in it, separated by spaces. The
+/// false, `optional_modules` those for which `is_optional_module` is true, `unused_on_amd` those for which `is_unused_on_amd`
+/// is, and `with_hip_names` those for which a header defines CUDA names for HIP. Each list in `amd_macros` is a file and the macros that headers define for AMD in it, separated by spaces. The
 /// text is needed of Python modules, CMake files and shell scripts, and, of C++, the preprocessor lines and those that name
 /// `hipError_t` or `hipStream_t`; of other files the path is enough.
 pub fn project_context(request: &str) -> Result<String, String> {
@@ -224,7 +224,7 @@ pub fn project_context(request: &str) -> Result<String, String> {
             first_party_modules: project_context.first_party_modules(path),
             false_on_amd: project_context.false_on_amd(path),
             optional_modules: Vec::new(),
-            with_amd_sibling: Vec::new(),
+            unused_on_amd: Vec::new(),
             with_hip_names: Vec::new(),
             amd_macros: Vec::new(),
             path: path.to_owned(),
@@ -240,8 +240,8 @@ pub fn project_context(request: &str) -> Result<String, String> {
         if project_context.is_optional_module(path) {
             answer.optional_modules.push(path.to_owned());
         }
-        if project_context.has_amd_sibling(path, language) {
-            answer.with_amd_sibling.push(path.to_owned());
+        if project_context.is_unused_on_amd(path, language) {
+            answer.unused_on_amd.push(path.to_owned());
         }
         if language == Some(Language::CudaCpp) {
             match project_context.pytorch_extension(path) {

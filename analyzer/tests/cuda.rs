@@ -90,6 +90,38 @@ fn reported_launches_are_those_that_pytorchs_hipify_breaks() {
     fs::remove_file(copy).expect("the copy");
 }
 
+#[test]
+fn reported_includes_are_those_that_pytorchs_hipify_leaves() {
+    let headers = "cuda.h cuda_runtime.h cuda_fp16.h cublas_v2.h cublasLt.h curand_kernel.h cufft.h cusparse.h nccl.h \
+        device_launch_parameters.h cudaProfiler.h cub/cub.cuh cub/block/block_reduce.cuh cub/warp/warp_reduce.cuh";
+    let mut source = "#include <torch/extension.h>\n".to_owned();
+    for header in headers.split_whitespace() {
+        source += &format!("#include <{header}>\n#include \"{header}\"\n");
+    }
+    let folder = env::temp_dir().join(format!("hipward-includes-{}", std::process::id()));
+    let before = folder.join("before");
+    fs::create_dir_all(&before).expect("a folder");
+    fs::write(before.join("a.cu"), &source).expect("a source");
+    let left = python(&format!(
+        "from torch.utils.hipify.hipify_python import hipify\n\
+         folder = {folder:?}\n\
+         options = dict(output_directory=f'{{folder}}/after', includes=['*'], is_pytorch_extension=True)\n\
+         hipify(f'{{folder}}/before', show_progress=False, **options)\n\
+         before, after = (open(f'{{folder}}/{{file}}').read().splitlines() for file in ('before/a.cu', 'after/a.hip'))\n\
+         print('\\n'.join(line for line in after if line in before[1:]))"
+    ));
+    fs::remove_dir_all(folder).expect("the folder");
+    let report = analyze(&source, &cuda());
+    let headers = report.findings.iter().filter(|it| it.id == "HW902");
+    let lines: Vec<_> = source.lines().collect();
+    let reported: Vec<_> = headers
+        .map(|it| lines[it.span.start.line as usize - 1])
+        .collect();
+    let left: Vec<_> = left.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(reported, left);
+    assert!(left.contains(&"#include \"nccl.h\""), "{left:?}");
+}
+
 /// The rule names what PyTorch's headers lack, and its fixes what they have.
 #[test]
 fn removed_names_do_not_compile_with_pytorchs_headers_and_their_replacements_do() {

@@ -269,7 +269,7 @@ fn project_context_is_applied_and_reported_by_folder() {
     assert_eq!(images.len(), 3);
     for image in images {
         assert_eq!(image["findings"][0]["severity"], "info");
-        assert_eq!(image["notes"][0]["code"], "counterpart");
+        assert_eq!(image["notes"][0]["code"], "unused-on-amd");
     }
     assert_eq!(rules("other/use.py"), ["apex"]);
     // CMake does not rename anything, regardless of the includes of the source and a setup.py in a parent folder.
@@ -320,7 +320,7 @@ fn project_context_is_applied_and_reported_by_folder() {
         of("repo/demo")["not_hipified"],
         json!(["repo/demo/main.cu"])
     );
-    assert_eq!(of("repo/docker/rocm")["with_amd_sibling"], json!([]));
+    assert_eq!(of("repo/docker/rocm")["unused_on_amd"], json!([]));
     assert_eq!(
         of("repo/tests")["first_party_modules"],
         json!(["apex", "setup", "apex_C"])
@@ -331,7 +331,7 @@ fn project_context_is_applied_and_reported_by_folder() {
             .any(|part| path.contains(part))
     }) {
         let folder = of(path.rsplit_once('/').expect("a folder").0);
-        let mut request = json!({ "source": source, "language": Language::of_path(path), "first_party_modules": folder["first_party_modules"], "has_amd_sibling": folder["with_amd_sibling"] == json!([path]), "has_hip_names": folder["with_hip_names"].as_array().is_some_and(|named| named.contains(&json!(path))) });
+        let mut request = json!({ "source": source, "language": Language::of_path(path), "first_party_modules": folder["first_party_modules"], "is_unused_on_amd": folder["unused_on_amd"] == json!([path]), "has_hip_names": folder["with_hip_names"].as_array().is_some_and(|named| named.contains(&json!(path))) });
         let macros = folder["amd_macros"].as_array().expect("a list");
         if let Some(list) = macros.iter().find(|list| list[0] == *path) {
             request["amd_macros"] = list[1].clone();

@@ -126,6 +126,9 @@ async function projectContextsOf(known, all, repositories) {
   // It builds, and is of no kind that is checked.
   const builds = all.filter(({ path }) => /(^|\/)build\.rs$/.test(path) && aboveCpp.has(folderOf(path)));
   for (const file of builds) files.push({ path: file.path, source: (await textOf(file)).text });
+  // A folder with a licence of its own is a library that the project contains.
+  const licenses = all.filter(({ path }) => /(^|\/)(LICENSE|COPYING)[^/]*$/.test(path) && aboveCpp.has(folderOf(path)));
+  for (const { path } of licenses) files.push({ path });
   for (const file of known) {
     const isCpp = file.language === "cuda-cpp";
     const { text } = isCpp || tells(file) ? await textOf(file) : {};
@@ -140,7 +143,7 @@ async function projectContextsOf(known, all, repositories) {
         false_on_amd,
         pytorch_extension: of.hipified.includes(file) ? true : of.not_hipified.includes(file) ? false : undefined,
         is_optional_module: of.optional_modules.includes(file),
-        has_amd_sibling: of.with_amd_sibling.includes(file),
+        is_unused_on_amd: of.unused_on_amd.includes(file),
         has_hip_names: of.with_hip_names.includes(file),
         amd_macros: of.amd_macros.find(([path]) => path === file)?.[1],
       }),

@@ -28,6 +28,9 @@ const files = {
     'from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\nsetup(ext_modules=[CUDAExtension("ops", ["csrc/wait.cu"])], cmdclass={"build_ext": BuildExtension})\n',
   'csrc/wait.cu': '#include <cuda_runtime.h>\n\nvoid wait() { cudaDeviceSynchronize(); }\n',
   'csrc/lanes.cuh': '#include <cuda_runtime.h>\n\n__device__ float first(float x) { return __shfl_sync(0xffffffff, x, 0); }\n',
+  // An example of a library that the project contains: no build lists it.
+  'csrc/library/LICENSE': 'MIT\n',
+  'csrc/library/example/show.cu': '#include <cuda_runtime.h>\n\nvoid show() { cudaDeviceSynchronize(); }\n',
   'requirements.txt': 'torch\nnvidia-cublas-cu12==12.4.5.8\n',
   'docker/Dockerfile': 'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n',
   [deep]: 'import apex\n',
@@ -91,7 +94,7 @@ beforeEach(async () => {
 });
 
 // Files that are read: all of a known kind except the excluded ones.
-const read = 15;
+const read = 16;
 const project = () => page.getByRole('region', { name: 'model' });
 const loud = () => project().getByRole('list', { name: 'Files with findings' });
 const findings = () => page.getByRole('list', { name: 'Findings', exact: true }).getByRole('listitem');
@@ -102,15 +105,15 @@ const patience = { timeout: 120_000 };
 
 async function choose() {
   await page.getByLabel('Check a folder').setInputFiles(folder, patience);
-  await project().getByText(/findings in \d+ of 15 files/).waitFor(patience);
+  await project().getByText(/findings in \d+ of 16 files/).waitFor(patience);
   // A file of it is opened.
   await project().locator('[aria-current]').waitFor();
 }
 
 test('a chosen folder is summarized: contents, who does the work, estimated effort, skipped files', async () => {
   await choose();
-  assert.equal(await loud().getByRole('listitem').count(), 9);
-  for (const name of ['train.py', 'windows.py', 'notebooks/train.ipynb', 'csrc/wait.cu', 'csrc/lanes.cuh', 'requirements.txt', 'docker/Dockerfile', deep, '.github/workflows/test.yml']) {
+  assert.equal(await loud().getByRole('listitem').count(), 10);
+  for (const name of ['train.py', 'windows.py', 'notebooks/train.ipynb', 'csrc/wait.cu', 'csrc/lanes.cuh', 'csrc/library/example/show.cu', 'requirements.txt', 'docker/Dockerfile', deep, '.github/workflows/test.yml']) {
     assert.equal(await loud().getByRole('button', { name, exact: true }).count(), 1, name);
   }
   await project().getByText('6 files without findings').click();
@@ -187,6 +190,8 @@ test('a file opens in the editor with its findings, by keyboard, and its fix is 
 
   await loud().getByRole('button', { name: 'csrc/lanes.cuh' }).click();
   await findings().filter({ hasText: 'lane-mask' }).waitFor();
+  await loud().getByRole('button', { name: 'csrc/library/example/show.cu' }).click();
+  await findings().filter({ hasText: 'cuda-api' }).filter({ hasText: /info/i }).first().waitFor();
   await loud().getByRole('button', { name: 'notebooks/train.ipynb' }).click();
   await findings().filter({ hasText: 'pynvml' }).first().waitFor();
   await train.click();
@@ -303,7 +308,7 @@ for (const [kind, name, unpack] of [
 
 test('another target gives another summary, and nothing leaves the browser', async () => {
   await choose();
-  const of = async () => (await project().getByText(/findings in \d+ of 15 files/).innerText()).match(/\d+/g).map(Number);
+  const of = async () => (await project().getByText(/findings in \d+ of 16 files/).innerText()).match(/\d+/g).map(Number);
   const [count, loudFiles] = await of();
   // The second folder is chosen while the first is being read; nothing of the first is counted.
   await page.getByLabel(/^GPU/).selectOption('gfx950');
@@ -332,7 +337,7 @@ async function drop(element, ...paths) {
 
 test('a dropped folder is read by the browser', async () => {
   await drop('h1', folder);
-  await project().getByText(/findings in \d+ of 15 files/).waitFor(patience);
+  await project().getByText(/findings in \d+ of 16 files/).waitFor(patience);
   assert.equal(await loud().getByRole('button', { name: deep, exact: true }).count(), 1);
   await project().getByText(/^Not read: \d+/).click();
   assert.match(await project().locator('.skipped').innerText(), /venv/);

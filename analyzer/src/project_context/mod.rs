@@ -1,5 +1,5 @@
 //! The project context of a file: whether its build runs hipify or a header defines HIP names, the first-party modules
-//! of its project, and whether there is an AMD version of the file, or it is for another vendor's hosts.
+//! of its project, and whether AMD hosts use the file.
 //!
 //! The caller provides access to the files ([`FileSource`]): on a disk, or in a request. Independent of the rules.
 
@@ -283,7 +283,7 @@ impl<F: FileSource> ProjectContext<F> {
             false => String::new(),
         };
         options.is_optional_module = self.is_optional_module(path);
-        options.has_amd_sibling = self.has_amd_sibling(path, options.language);
+        options.is_unused_on_amd = self.is_unused_on_amd(path, options.language);
     }
 
     /// What a C++ file gets from the project's headers. A header also gets the macros that all files of its folder that
@@ -336,8 +336,8 @@ impl<F: FileSource> ProjectContext<F> {
         })
     }
 
-    /// Whether a file is for other hosts only, because an AMD version exists, or by its name.
-    pub fn has_amd_sibling(&self, path: &str, language: Option<Language>) -> bool {
+    /// Whether AMD hosts do not use a file: an AMD version exists, it is for other hosts by its name, or no build lists it.
+    pub fn is_unused_on_amd(&self, path: &str, language: Option<Language>) -> bool {
         let is_cpp = language == Some(Language::CudaCpp);
         if amd_sibling::is_renamed(&self.files, path)
             || is_cpp && (self.is_not_for_amd(path) || self.is_unbuilt(path))

@@ -209,7 +209,7 @@ fn source_of_a_branch_for_cuda_is_not_for_amd() {
         ("c/setup.py", &with_rocm),
         ("c/csrc/CMakeLists.txt", "add_library(ops cutlass.cu)"),
     ]);
-    let is_information = |path| all.has_amd_sibling(path, Some(Language::CudaCpp));
+    let is_information = |path| all.is_unused_on_amd(path, Some(Language::CudaCpp));
     assert!(is_information("a/csrc/cutlass.cu"));
     assert!(is_information("d/csrc/tiles.cuh"));
     for path in [
@@ -262,7 +262,7 @@ fn sources_that_no_build_lists_are_information() {
         ("c/csrc/main.cu", ""),
         ("c/examples/main.cu", ""),
     ]);
-    let is_information = |path| all.has_amd_sibling(path, Some(Language::CudaCpp));
+    let is_information = |path| all.is_unused_on_amd(path, Some(Language::CudaCpp));
     for path in [
         "a/csrc/main.cu",
         "a/library/example/show.cu",
@@ -434,7 +434,7 @@ fn file_for_other_hosts_is_found_within_the_repository() {
             ..Options::default()
         };
         all.fill_options(path, &mut options);
-        options.has_amd_sibling
+        options.is_unused_on_amd
     };
     for (path, amds) in [
         ("a/docker/cuda/Dockerfile", "a/docker/rocm/Dockerfile"),

@@ -80,7 +80,16 @@ fn in_extension(cx: &CudaChecker<'_>) {
             let message = format!("PyTorch has no `{header}` since 1.11.");
             cx.report(&RULE, token..token + 1, message, fix);
         }
-        if !is_left_by_hipify(header) || !cx.is_for_both(token) {
+        if !cx.is_for_both(token) {
+            continue;
+        }
+        if cx.source.token_text(token) == "\"nccl.h\"" {
+            let edits = vec![(cx.source.span(token..token + 1), "<nccl.h>".to_owned())];
+            let message = "PyTorch's hipify converts `nccl.h` in angle brackets only.";
+            let fix = RawFix::safe_edits("Include `<nccl.h>`", edits);
+            cx.report(&RULE, token..token + 1, message, fix);
+        }
+        if !is_left_by_hipify(header) {
             continue;
         }
         let title = match cx.amd_header(header) {

@@ -109,7 +109,10 @@ fn check(cx: &FileChecker<'_>) {
             Severity::Error,
             requirement.whole.range(),
             message,
-            RawFix::display_only("Remove it, and install PyTorch with pip from a ROCm index"),
+            RawFix::display_only(match name.starts_with("cupy") {
+                true => "Remove it, and install cupy-rocm-7-0 with pip",
+                false => "Remove it, and install PyTorch with pip from a ROCm index",
+            }),
         );
     }
 }

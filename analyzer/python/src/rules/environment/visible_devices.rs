@@ -78,7 +78,7 @@ const fn container(values: &'static [&'static str], severity: Severity) -> ApiRu
 pub const USES: &[ApiRule] = &[
     ApiRule {
         fix: ApiFix {
-            title: "Set it to -1, which hides all GPUs from CUDA too",
+            title: "Set it to -1, as for CUDA",
             applicability: Applicability::Safe,
             instead: "CUDA_VISIBLE_DEVICES=-1",
         },
@@ -102,12 +102,10 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(value) = variable.value.filter(|_| variable.access != Access::Read) else {
         return;
     };
-    // NVIDIA's UUIDs have more hyphens than AMD's.
+    // `GPU-8932f937-d72c-…`; AMD's have no second hyphen.
     let is_uuid = string_parts(&cx.semantics, value)
         .first()
-        .is_some_and(|text| {
-            text.starts_with("MIG-") || text.split(',').any(|id| id.matches('-').count() > 1)
-        });
+        .is_some_and(|text| text.starts_with("MIG-") || text.get(12..13) == Some("-"));
     if is_uuid {
         cx.report(
             &RULE,

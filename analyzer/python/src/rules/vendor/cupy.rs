@@ -14,11 +14,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// The usual wheels, `cupy-cuda12x` and `cupy-cuda13x`, load CUDA libraries and fail on import without them. CuPy's
-    /// support for ROCm is experimental and in a separate package: `cupy-rocm-7-0`, or AMD's own `amd-cupy`. On ROCm,
-    /// kernels passed as text are compiled by hipRTC. Most CUDA C++ compiles, but the source is not converted: 32 lanes
-    /// in a warp, 32-bit lane masks and inline PTX stay as written. Hipward analyzes the source as CUDA C++ and reports
-    /// the findings in it.
+    /// The usual wheels, `cupy-cuda12x` and `cupy-cuda13x`, load CUDA's libraries and find no AMD GPU: the first use of a
+    /// device fails, with older releases the import. CuPy's support for ROCm is experimental and in a separate package:
+    /// `cupy-rocm-7-0`, or AMD's own `amd-cupy`. On ROCm, kernels passed as text are compiled by hipRTC. Most CUDA C++
+    /// compiles, but the source is not converted: 32 lanes in a warp, 32-bit lane masks and inline PTX stay as written.
+    /// Hipward analyzes the source as CUDA C++ and reports the findings in it.
     ///
     /// ## Example
     ///
@@ -80,7 +80,7 @@ const USES: &[ApiRule] = &[
     api_rule(
         ApiPattern::Import("cupy"),
         Severity::Error,
-        "The usual wheels of cupy need CUDA's libraries, so this import fails on a ROCm host; its ROCm wheels are a separate package.",
+        "The usual wheels of cupy are built for CUDA and find no AMD GPU; its ROCm wheels are a separate package.",
         "Install cupy-rocm-7-0 or AMD's amd-cupy",
     ),
     api_rule(

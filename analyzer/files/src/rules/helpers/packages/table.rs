@@ -138,7 +138,7 @@ const PACKAGES: &[Package] = &[
         ..unavailable(
             "cupy-cuda*",
             "cupy",
-            "This CuPy wheel is built for CUDA and does not import on a ROCm host.",
+            "This CuPy wheel is built for CUDA; on a ROCm host it finds no GPU.",
             "Require cupy-rocm-7-0",
         )
     },
