@@ -62,16 +62,19 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         return;
     }
     let is_version = |side: Node| {
-        let call = cx.semantics.expression(side);
+        let mut call = cx.semantics.expression(side);
+        // `cudnn.version() if cudnn.is_available() else None`
+        if tree.kind(call) == Kind::ConditionalExpression {
+            call = tree.parts(call).next().unwrap_or(call);
+        }
         tree.kind(call) == Kind::Call
             && cx
                 .callee(call)
                 .is_some_and(|name| name.is("torch.backends.cudnn.version"))
     };
-    let compares_number = tree
-        .parts(node)
-        .any(|side| tree.kind(cx.semantics.expression(side)) == Kind::Integer);
-    if compares_number && tree.parts(node).any(is_version) && !cx.mentions_hip() {
+    // Not `is not None`.
+    let compares = tree.text(node).contains(['<', '>', '=']);
+    if compares && tree.parts(node).any(is_version) && !cx.mentions_hip() {
         cx.report(
             &RULE,
             node,
