@@ -209,6 +209,16 @@ const PACKAGES: &[Package] = &[
         "PyPI's auto-gptq is built for CUDA, and the project is archived.",
         "Use GPTQModel, which can be built for ROCm",
     ),
+    // https://github.com/state-spaces/mamba/pull/831, in 2.3.1
+    Package {
+        fine_from: Some(Version::new(2, 3)),
+        ..unavailable(
+            "mamba-ssm",
+            OWN,
+            "Before 2.3.1 mamba-ssm does not compile with ROCm 7.",
+            "Require mamba-ssm 2.3.1 or later",
+        )
+    },
     unavailable(
         "cpm-kernels",
         OWN,
