@@ -34,7 +34,7 @@ export interface Options extends ProjectOptions {
   isOptionalModule?: boolean;
   /**
    * Whether AMD hosts do not use this file: there is a version for AMD beside it, or no build of its project lists it. If so, all
-   * findings are information.
+   * findings are information, and no fix is safe.
    */
   isUnusedOnAmd?: boolean;
   /** Whether a header of the project defines CUDA names for HIP: `using cudaError_t = hipError_t`. */

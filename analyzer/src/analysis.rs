@@ -57,7 +57,8 @@ pub struct Options {
     /// then: they are information.
     pub is_optional_module: bool,
     /// Whether an AMD host does not use the source: there is a version for AMD beside it, its name is of another vendor's hosts,
-    /// or no build of its project lists it. If so, all findings are information.
+    /// or no build of its project lists it. If so, all findings are information, and
+    /// no fix is safe.
     pub is_unused_on_amd: bool,
     /// Team rules, in addition to the built-in rules.
     pub team: TeamRules,
@@ -96,6 +97,10 @@ impl Session {
         if options.is_unused_on_amd || is_for_colab(source, language) {
             for diagnostic in &mut parsed.diagnostics {
                 diagnostic.severity = Severity::Info;
+                if let Some(fix) = &mut diagnostic.fix {
+                    // It would change what only other hosts use.
+                    fix.applicability = fix.applicability.max(Applicability::Unsafe);
+                }
             }
             parsed.notes.push(Note {
                 code: "unused-on-amd".to_owned(),

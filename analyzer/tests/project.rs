@@ -269,6 +269,7 @@ fn project_context_is_applied_and_reported_by_folder() {
     assert_eq!(images.len(), 3);
     for image in images {
         assert_eq!(image["findings"][0]["severity"], "info");
+        assert_ne!(image["findings"][0]["fix"]["applicability"], "safe");
         assert_eq!(image["notes"][0]["code"], "unused-on-amd");
     }
     assert_eq!(rules("other/use.py"), ["apex"]);
