@@ -138,10 +138,7 @@ impl RuleMeta {
             .iter()
             .any(|(severity, _)| *severity != Severity::Info)
         {
-            found.push((
-                Severity::Info,
-                "in a file for which AMD has a version of its own",
-            ));
+            found.push((Severity::Info, "in a file that AMD hosts do not use"));
         }
         found
     }
