@@ -57,8 +57,7 @@ pub struct Options {
     /// then: they are information.
     pub is_optional_module: bool,
     /// Whether an AMD host does not use the source: there is a version for AMD beside it, its name is of another vendor's hosts,
-    /// or no build of its project lists it. If so, all findings are information, and
-    /// no fix is safe.
+    /// or no build of its project lists it. If so, all findings are information, and no fix is safe.
     pub is_unused_on_amd: bool,
     /// Team rules, in addition to the built-in rules.
     pub team: TeamRules,

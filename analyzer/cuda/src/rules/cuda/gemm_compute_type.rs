@@ -97,22 +97,13 @@ fn check(cx: &CudaChecker<'_>) {
                 continue;
             };
             let name = source.token_text(kind.start);
-            let compute = name
-                .strip_prefix("CUDA_")
-                .map(|rest| ("CUBLAS", rest))
-                .or_else(|| Some(("HIPBLAS", name.strip_prefix("HIP_")?)))
-                .and_then(|(library, kind)| Some((library, kind.split_once('_')?.1)))
-                .filter(|(_, size)| matches!(*size, "16F" | "32F" | "64F" | "32I"));
-            let fix = match compute {
-                Some((library, size)) => {
-                    let new = format!("{library}_COMPUTE_{size}");
-                    let edits = vec![(source.span(kind.clone()), new.clone())];
-                    RawFix::safe_edits(format!("Use {new}"), edits)
-                }
-                None if variables.contains(name) => {
-                    RawFix::display_only("Give it the type cublasComputeType_t")
-                }
-                None => continue,
+            let fix = if let Some(new) = compute_type(name) {
+                let edits = vec![(source.span(kind.clone()), new.clone())];
+                RawFix::safe_edits(format!("Use {new}"), edits)
+            } else if variables.contains(name) {
+                RawFix::display_only("Give it the type cublasComputeType_t")
+            } else {
+                continue;
             };
             if arguments.len() >= FEWEST {
                 cx.report_as(
@@ -128,4 +119,14 @@ fn check(cx: &CudaChecker<'_>) {
             }
         }
     }
+}
+
+/// `CUBLAS_COMPUTE_32F` for `CUDA_R_32F`, `HIPBLAS_COMPUTE_32F` for `HIP_R_32F`.
+fn compute_type(data_type: &str) -> Option<String> {
+    let (library, kind) = match data_type.strip_prefix("CUDA_") {
+        Some(kind) => ("CUBLAS", kind),
+        None => ("HIPBLAS", data_type.strip_prefix("HIP_")?),
+    };
+    let (_, size) = kind.split_once('_')?;
+    matches!(size, "16F" | "32F" | "64F" | "32I").then(|| format!("{library}_COMPUTE_{size}"))
 }
