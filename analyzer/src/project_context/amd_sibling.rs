@@ -3,7 +3,7 @@
 //! another vendor's hosts or another operating system (`requirements_intel.txt`, `requirements_win.txt`), or its folder is
 //! for continuous integration.
 
-use super::{FileSource, above, is_repository, join, parent};
+use super::{FileSource, above, below, is_repository, join, parent};
 use hipward_analyzer_core::Language;
 use hipward_analyzer_core::words::listed;
 use hipward_analyzer_files::facts::{names_a_vendor, names_rocm};
@@ -69,7 +69,7 @@ pub(super) fn is_renamed(files: &dyn FileSource, path: &str) -> bool {
             break;
         }
         part = folder;
-        rest = path[folder.len()..].trim_start_matches('/');
+        rest = below(path, folder);
     }
     false
 }

@@ -94,10 +94,9 @@ impl<F: FileSource> ProjectContext<F> {
         let mut general = None;
         for here in self.folders_around(path) {
             let builds = self.builds(here);
-            let from_here = path.get(here.len()..).unwrap_or_default();
             let mut named = builds
                 .iter()
-                .filter(|build| build.names(from_here.trim_start_matches('/')))
+                .filter(|build| build.names(below(path, here)))
                 .peekable();
             let is_for_headers =
                 |build: &Build| build.how == How::Hipified && build.speaks_for(path);
@@ -136,10 +135,7 @@ impl<F: FileSource> ProjectContext<F> {
                 let mut listed = hipified
                     .flat_map(|build| build.sources.iter().filter_map(Pattern::path))
                     .take(MAX_NEIGHBOURS);
-                listed.any(|source| {
-                    let header = self.header(&join(here, source));
-                    header.includes.iter().any(|it| it == path)
-                })
+                listed.any(|source| self.includes(&join(here, source), path))
             })
     }
 
@@ -155,11 +151,10 @@ impl<F: FileSource> ProjectContext<F> {
         }
         self.folders_around(path)
             .find_map(|here| {
-                let from_here = path[here.len()..].trim_start_matches('/');
                 let builds = self.builds(here);
                 let mut named = builds
                     .iter()
-                    .filter(|build| build.names(from_here))
+                    .filter(|build| build.names(below(path, here)))
                     .peekable();
                 named.peek()?;
                 let is_left_out = named.clone().any(|build| build.how == How::NotForAmd);
@@ -171,13 +166,12 @@ impl<F: FileSource> ProjectContext<F> {
     /// Whether a build above a folder runs hipify and lists the source by its path, or sources around the header.
     fn is_listed_above(&self, path: &str, folder: &str) -> bool {
         self.folders_above(folder).any(|here| {
-            let from_here = path[here.len()..].trim_start_matches('/');
             self.builds(here).iter().any(|build| {
                 build.how == How::Hipified
                     && build
                         .sources
                         .iter()
-                        .any(|source| source.is_path_of(from_here))
+                        .any(|source| source.is_path_of(below(path, here)))
             })
         })
     }
@@ -189,7 +183,7 @@ impl<F: FileSource> ProjectContext<F> {
         let Some(both) = both.filter(|_| is_source(path)) else {
             return false;
         };
-        let from_there = path[both.len()..].trim_start_matches('/');
+        let from_there = below(path, both);
         self.files
             .names(both)
             .iter()
@@ -301,10 +295,7 @@ impl<F: FileSource> ProjectContext<F> {
         }
         for name in names {
             let file = join(folder, &name);
-            let is_includer = file != path
-                && Language::of_path(&file) == Some(Language::CudaCpp)
-                && self.header(&file).includes.iter().any(|it| it == path);
-            if is_includer {
+            if file != path && self.includes(&file, path) {
                 let its = self.included(&file).amd_macros;
                 of_all = Some(match of_all {
                     Some(all) => hip_alias_header::common(all, &its),
@@ -316,6 +307,12 @@ impl<F: FileSource> ProjectContext<F> {
             has_hip_names: own.is_shim && self.pytorch_extension(path) != Some(true),
             amd_macros: of_all.unwrap_or(own.amd_macros),
         }
+    }
+
+    /// Whether a C++ file includes the one at `path`.
+    fn includes(&self, file: &str, path: &str) -> bool {
+        Language::of_path(file) == Some(Language::CudaCpp)
+            && self.header(file).includes.iter().any(|it| it == path)
     }
 
     fn header(&self, path: &str) -> Arc<Header> {
@@ -383,6 +380,11 @@ pub(crate) fn parent(path: &str) -> Option<&str> {
         Some((folder, _)) => Some(folder),
         None => Some("").filter(|_| !path.is_empty()),
     }
+}
+
+/// The path relative to a folder around it.
+fn below<'p>(path: &'p str, folder: &str) -> &'p str {
+    path[folder.len()..].trim_start_matches('/')
 }
 
 fn join(folder: &str, name: &str) -> String {

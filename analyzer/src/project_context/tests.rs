@@ -230,6 +230,7 @@ fn sources_that_no_build_lists_are_information() {
         )
     };
     let listing = setup("['csrc/a.cu', 'csrc/b.cpp']");
+    let listing_a_test = setup("['csrc/a.cu', 'library/test/listed.cu']");
     let matching = setup("glob('csrc/*.cu') + ['csrc/b.cpp']");
     let all = project_context(&[
         ("a/.git", ""),
@@ -252,6 +253,10 @@ fn sources_that_no_build_lists_are_information() {
         ("b/setup.py", &matching),
         ("b/csrc/main.cu", ""),
         ("b/csrc/b.cpp", ""),
+        ("d/.git", ""),
+        ("d/setup.py", &listing_a_test),
+        ("d/library/LICENSE", ""),
+        ("d/library/test/listed.cu", ""),
         ("c/.git", ""),
         ("c/LICENSE", ""),
         (
@@ -279,6 +284,7 @@ fn sources_that_no_build_lists_are_information() {
         "b/csrc/main.cu",
         "c/csrc/main.cu",
         "c/examples/main.cu",
+        "d/library/test/listed.cu",
     ] {
         assert!(!is_information(path), "{path}");
     }

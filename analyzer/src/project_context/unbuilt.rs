@@ -3,8 +3,7 @@
 
 use super::builds::How;
 use super::patterns::{Pattern, is_source};
-use super::{FileSource, MAX_NEIGHBOURS, ProjectContext, join, parent};
-use hipward_analyzer_core::Language;
+use super::{FileSource, MAX_NEIGHBOURS, ProjectContext, below, join, parent};
 use hipward_analyzer_core::words::listed;
 
 /// Folders of programs that show, test or time a library.
@@ -28,15 +27,14 @@ impl<F: FileSource> ProjectContext<F> {
         }
         let mut has_listed_neighbour = false;
         for here in self.folders_around(path) {
-            let from_here = |path: &str| path[here.len()..].trim_start_matches('/').to_owned();
             for build in self.builds(here).iter() {
-                if build.is_general || build.names(&from_here(path)) {
+                if build.is_general || build.names(below(path, here)) {
                     return false;
                 }
                 let is_listed = |name: &String| {
-                    let neighbour = from_here(&join(folder, name));
-                    let mut sources = build.sources.iter();
-                    sources.any(|source| source.path().is_some() && source.fits(&neighbour))
+                    let neighbour = join(folder, name);
+                    let mut sources = build.sources.iter().filter(|it| it.path().is_some());
+                    sources.any(|source| source.fits(below(&neighbour, here)))
                 };
                 has_listed_neighbour = has_listed_neighbour || names.iter().any(is_listed);
             }
@@ -44,11 +42,9 @@ impl<F: FileSource> ProjectContext<F> {
         has_listed_neighbour
             && !self.is_loaded_beside(path)
             && !self.is_included(path)
-            && !names.iter().any(|name| {
-                let file = join(folder, name);
-                Language::of_path(name) == Some(Language::CudaCpp)
-                    && self.header(&file).includes.iter().any(|it| it == path)
-            })
+            && !names
+                .iter()
+                .any(|name| self.includes(&join(folder, name), path))
     }
 
     /// Whether it is in a folder of programs below a folder with a licence of its own, and an extension's build above that
@@ -66,11 +62,16 @@ impl<F: FileSource> ProjectContext<F> {
                 build.how == How::Hipified && build.sources.iter().any(Pattern::is_device_code)
             })
         };
+        let names_it = |here: &str| {
+            let builds = self.builds(here);
+            builds.iter().any(|build| build.names(below(path, here)))
+        };
         self.folders_around(path).any(|library| {
-            let mut parts = path[library.len()..].split('/');
+            let mut parts = below(path, library).split('/');
             parts.any(|part| listed(PROGRAMS, part))
                 && has_license(library)
                 && self.folders_above(library).any(lists)
+                && !self.folders_above(library).any(names_it)
         })
     }
 }
