@@ -79,9 +79,9 @@ def serve() -> None:
     # Imports ask for GPUs, after which CUDA fails in copies of this process. The jobs run on the CPU.
     with mock.patch.object(torch.cuda, "is_available", return_value=False):
         from hipward_kernels.harness import job, worker  # noqa: F401 - `worker` imports `job` when it runs
-        from hipward_kernels.harness.variants import import_compiler
+        from hipward_kernels.harness.first_use import prepare_compiler
 
-        import_compiler()
+        prepare_compiler()
     client = socket.socket(fileno=os.dup(0))
     while True:
         request, fds, _, _ = socket.recv_fds(client, 4096, 4)

@@ -83,10 +83,10 @@ WARM_SECONDS_AT_MOST = 3.0
 SAMPLING_OVERHEAD = 2.0
 """Duration of sampling relative to the samples: it includes other calls of a turn, and the creation of inputs."""
 
-SAMPLING_S = {"cuda": 30.0, "cpu": 4.5}
+SAMPLING_S = {"cuda": 30.0, "cpu": 3.75}
 """Time for the samples of all variants, if less than their time caps; each variant has `LEAST_CAP_S`, at least. Times
 of a processor vary by some percent, and more samples hardly narrow their intervals."""
-LEAST_CAP_S = 1.5
+LEAST_CAP_S = 1.25
 
 READY_S = 70.0
 LEAST_SAMPLING_S = 12.0

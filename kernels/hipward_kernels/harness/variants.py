@@ -13,7 +13,6 @@ variant except `eager` has its own copy of the same weights.
 from __future__ import annotations
 
 import copy
-import importlib
 import logging
 import os
 from dataclasses import dataclass
@@ -209,15 +208,6 @@ def _everything(
     variant = _apply_steps(origin, steps, mode)
     included([COMPILED, *(name for name in variant.based_on if name != COMPILED)])
     return variant
-
-
-def import_compiler() -> None:
-    """Imports the modules that `torch.compile` imports at its first use."""
-    for name in ("torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.codecache"):
-        try:
-            importlib.import_module(name)
-        except Exception:  # A compiler that cannot be imported makes its variants unavailable.
-            log.info("%s cannot be imported", name, exc_info=True)
 
 
 def forget_compilations() -> None:

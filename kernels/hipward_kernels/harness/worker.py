@@ -37,12 +37,12 @@ def main() -> None:
 
     # Imported after `prepare`, which sets environment variables that PyTorch reads.
     from hipward_kernels.harness import job  # noqa: PLC0415
+    from hipward_kernels.harness.first_use import prepare_compiler  # noqa: PLC0415
     from hipward_kernels.harness.lines import Failure, Lines  # noqa: PLC0415
-    from hipward_kernels.harness.variants import import_compiler  # noqa: PLC0415
 
     lines = Lines(events_fd)
-    # A waiting worker has time; a job would wait for these imports.
-    import_compiler()
+    # A waiting worker has time; a job would wait for this.
+    prepare_compiler()
     lines.ready()
     request = sys.stdin.readline()
     if not request:
