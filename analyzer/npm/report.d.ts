@@ -187,7 +187,9 @@ export type Language =
   /** A shell script, or a file of `NAME=value` lines. */
   | "shell"
   /** A conda environment, or continuous integration with containers. */
-  | "yaml";
+  | "yaml"
+  /** A document: the commands in its code blocks. */
+  | "markdown";
 
 /** A note about the whole source. */
 export interface Note {

@@ -319,7 +319,7 @@ fn long_block_of_comments_is_analyzed_in_linear_time() {
 }
 
 /// A line with a finding, in each language.
-const FINDINGS: [(Language, &str, &str, &str); 10] = [
+const FINDINGS: [(Language, &str, &str, &str); 11] = [
     (
         Language::Python,
         "import os\n",
@@ -350,6 +350,7 @@ const FINDINGS: [(Language, &str, &str, &str); 10] = [
     (Language::Makefile, "", "\tnvcc x.cu\n", ""),
     (Language::Shell, "", "nvidia-smi\n", ""),
     (Language::Yaml, "", "- image: nvidia/cuda:12.4.0-base\n", ""),
+    (Language::Markdown, "```sh\n", "nvidia-smi\n", "```\n"),
 ];
 
 #[test]

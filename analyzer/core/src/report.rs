@@ -56,11 +56,13 @@ pub enum Language {
     Shell,
     /// A conda environment, or continuous integration with containers.
     Yaml,
+    /// A document: the commands in its code blocks.
+    Markdown,
 }
 
 impl Language {
     /// Every language, the most common ones in pasted code first.
-    pub const ALL: [Language; 10] = [
+    pub const ALL: [Language; 11] = [
         Language::Python,
         Language::CudaCpp,
         Language::Notebook,
@@ -71,6 +73,7 @@ impl Language {
         Language::Makefile,
         Language::Shell,
         Language::Yaml,
+        Language::Markdown,
     ];
 
     /// The name in JSON and on the command line.
@@ -86,6 +89,7 @@ impl Language {
             Language::Makefile => "makefile",
             Language::Shell => "shell",
             Language::Yaml => "yaml",
+            Language::Markdown => "markdown",
         }
     }
 
@@ -115,6 +119,7 @@ impl Language {
             Language::Makefile => "Makefile",
             Language::Shell => "Shell",
             Language::Yaml => "YAML",
+            Language::Markdown => "Markdown",
         }
     }
 }

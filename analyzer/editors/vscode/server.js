@@ -20,6 +20,7 @@ exports.languages = [
   'dockerfile',
   'cmake',
   'makefile',
+  'markdown',
   'shellscript',
   'yaml',
   'toml',

@@ -108,7 +108,7 @@ const WRITTEN: &[&str] = &["PYTORCH_ROCM_ARCH", "AMD_SERIALIZE_KERNEL"];
 
 /// True if ROCm is named outside of comments, images, indexes, package names and [`WRITTEN`]: a file in which one image
 /// was changed for ROCm may need more changes.
-fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
+pub(super) fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
     let images = facts.images.iter().map(|image| image.name.range());
     let indexes = facts.indexes.iter().map(|index| index.range());
     let names = facts.requirements.iter().map(|found| found.name.range());

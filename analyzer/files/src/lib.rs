@@ -20,6 +20,7 @@ pub mod facts;
 mod included;
 mod json;
 mod makefile;
+mod markdown;
 mod notebook;
 mod packages;
 mod pipfile_lock;
@@ -67,6 +68,9 @@ pub fn read(source: &str, language: Language, options: &FileOptions<'_>) -> Pars
     if language == Language::Notebook {
         return notebook::read(source, options);
     }
+    if language == Language::Markdown {
+        return markdown::read(source, options);
+    }
     let mut facts = facts(source, language);
     let comments = std::mem::take(&mut facts.comments);
     let mut comments = sort::by_key(comments, |comment| [comment.start, 0, 0]);
@@ -98,6 +102,9 @@ pub fn commands(source: &str) -> Vec<facts::Command<'_>> {
 }
 
 fn facts(source: &str, language: Language) -> Facts<'_> {
+    if language == Language::Markdown {
+        return markdown::facts(source);
+    }
     let mut facts = Facts::default();
     let text = Text::whole(source);
     match language {

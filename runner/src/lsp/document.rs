@@ -97,6 +97,7 @@ fn by_editor(language: &str) -> Option<Language> {
         "dockerfile" => Some(Language::Dockerfile),
         "cmake" => Some(Language::Cmake),
         "makefile" => Some(Language::Makefile),
+        "markdown" => Some(Language::Markdown),
         _ => None,
     }
 }

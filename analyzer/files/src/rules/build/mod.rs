@@ -14,6 +14,7 @@ pub mod nvidia_base_image;
 pub mod nvidia_container_runtime;
 pub mod nvidia_package;
 pub mod nvidia_system_package;
+pub mod python_release;
 pub mod torch_release;
 pub mod triton_package;
 
@@ -34,4 +35,5 @@ rules! {
     torch_release,
     cuda_libraries,
     cpp_standard,
+    python_release,
 }

@@ -203,6 +203,26 @@ const PACKAGES: &[Package] = &[
         "tiny-cuda-nn is CUDA code without a ROCm build.",
         "Write the network in PyTorch and compile it",
     ),
+    // https://rocm.docs.amd.com/projects/gsplat/en/latest/install/gsplat-install.html
+    other_build(
+        "gsplat",
+        OWN,
+        "PyPI's gsplat compiles CUDA code at its first use; AMD's build is another package.",
+        "Install amd_gsplat from the index https://pypi.amd.com/rocm-7.0.0/simple/",
+    ),
+    unavailable(
+        "deepspeed-kernels",
+        OWN,
+        "deepspeed-kernels contains compiled CUDA code.",
+        "Serve with vLLM or SGLang, which have builds for ROCm",
+    ),
+    // It requires deepspeed-kernels.
+    unavailable(
+        "deepspeed-mii",
+        OWN,
+        "deepspeed-mii requires deepspeed-kernels, which contains compiled CUDA code.",
+        "Serve with vLLM or SGLang, which have builds for ROCm",
+    ),
     other_build(
         "auto-gptq",
         OWN,

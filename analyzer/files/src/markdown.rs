@@ -1,0 +1,157 @@
+//! Markdown: the commands and the Dockerfiles in its code blocks.
+//!
+//! A document lists what a person types. Its findings are warnings, and no fix is safe, because a document may describe
+//! NVIDIA hosts on purpose. One that mentions ROCm has a way for AMD, and no findings.
+
+use hipward_analyzer_core::analysis::ParsedFile;
+use hipward_analyzer_core::{Applicability, Language, Severity, sort};
+
+use super::FileOptions;
+use super::checker::{FileChecker, mentions_rocm};
+use super::facts::Facts;
+use super::text::Text;
+use super::{dockerfile, packages, shell};
+
+/// Analyzes the code blocks of a document.
+pub(super) fn read(source: &str, options: &FileOptions<'_>) -> ParsedFile {
+    let mut facts = facts(source);
+    facts.comments = sort::by_key(std::mem::take(&mut facts.comments), |range| {
+        [range.start, 0, 0]
+    });
+    let comments = facts.comments.clone();
+    let mut diagnostics = Vec::new();
+    if !mentions_rocm(source, &facts) {
+        diagnostics = FileChecker::run(source, Language::Shell, facts, options);
+        diagnostics.retain(|found| found.severity != Severity::Info);
+    }
+    for found in &mut diagnostics {
+        found.severity = Severity::Warning;
+        if let Some(fix) = &mut found.fix {
+            fix.applicability = fix.applicability.max(Applicability::Unsafe);
+        }
+    }
+    ParsedFile {
+        code_start: super::code_start(source, &comments),
+        diagnostics,
+        comments,
+        ..ParsedFile::default()
+    }
+}
+
+/// The facts of all code blocks.
+pub(super) fn facts(source: &str) -> Facts<'_> {
+    let mut facts = Facts::default();
+    let mut lines = Text::whole(source).lines();
+    while let Some(line) = lines.next() {
+        let text = line.as_str().trim_start();
+        if text.starts_with("<!--") {
+            // It may suppress findings.
+            facts.comments.push(line.range());
+        }
+        let Some((fence, info)) = fence(text) else {
+            continue;
+        };
+        let code: Vec<Text<'_>> = lines
+            .by_ref()
+            .take_while(|line| !closes(line.as_str(), fence))
+            .collect();
+        let (Some(first), Some(last)) = (code.first(), code.last()) else {
+            continue;
+        };
+        let block = Text::whole(source).part(first.range().start..last.range().end);
+        match &*info.to_ascii_lowercase() {
+            "dockerfile" | "docker" => dockerfile::read(block, &mut facts),
+            "bash" | "sh" | "shell" | "zsh" | "console" | "shell-session" | "terminal" => {
+                commands(block, &code, &mut facts);
+            }
+            "" if code.iter().any(|line| is_command(line.as_str())) => {
+                commands(block, &code, &mut facts);
+            }
+            _ => {}
+        }
+    }
+    packages::read_clones(&mut facts);
+    facts
+}
+
+/// The fence that begins a code block, and the language that it names: `` ```bash ``, `~~~ {.sh}`.
+fn fence(line: &str) -> Option<(&str, &str)> {
+    let sign = line
+        .starts_with("```")
+        .then_some('`')
+        .or(line.starts_with("~~~").then_some('~'))?;
+    let length = line.len() - line.trim_start_matches(sign).len();
+    let (fence, info) = line.split_at(length);
+    // `` ```code``` `` is text.
+    if info.contains('`') {
+        return None;
+    }
+    let info = info.trim_start_matches([' ', '{', '.']);
+    let end = info
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+        .unwrap_or(info.len());
+    Some((fence, &info[..end]))
+}
+
+fn closes(line: &str, fence: &str) -> bool {
+    let line = line.trim();
+    line.len() >= fence.len()
+        && line.starts_with(fence)
+        && line.trim_start_matches(&fence[..1]).is_empty()
+}
+
+/// Reads the lines of a block as a script, or only those after a prompt if it has prompts: the others are output.
+fn commands<'a>(block: Text<'a>, lines: &[Text<'a>], facts: &mut Facts<'a>) {
+    if !lines.iter().any(|line| prompt(line.as_str()).is_some()) {
+        shell::read(block, facts);
+        return;
+    }
+    let mut lines = lines.iter();
+    while let Some(line) = lines.next() {
+        let Some(length) = prompt(line.as_str()) else {
+            continue;
+        };
+        let mut last = line;
+        while last.as_str().trim_end().ends_with('\\') {
+            let Some(next) = lines.next() else { break };
+            last = next;
+        }
+        let start = line.range().start - block.range().start + length;
+        shell::read(
+            block.part(start..last.range().end - block.range().start),
+            facts,
+        );
+    }
+}
+
+/// The length of a line's prompt: `$ `, `(venv) $ `, `user@host:~$ `.
+fn prompt(line: &str) -> Option<usize> {
+    let (before, _) = line.split_once("$ ")?;
+    let name = before.trim();
+    let is_prompt = name.is_empty()
+        || name.starts_with('(') && name.ends_with(')')
+        || name.contains('@') && !name.contains(' ');
+    is_prompt.then_some(before.len() + 2)
+}
+
+/// Whether a line of a block without a language is a command that installs or runs something.
+fn is_command(line: &str) -> bool {
+    let line = &line[prompt(line).unwrap_or_default()..];
+    let first = line.split_whitespace().next().unwrap_or_default();
+    matches!(
+        first,
+        "pip"
+            | "pip3"
+            | "python"
+            | "python3"
+            | "conda"
+            | "mamba"
+            | "uv"
+            | "docker"
+            | "sudo"
+            | "apt-get"
+            | "apt"
+            | "export"
+            | "git"
+    )
+}
