@@ -350,7 +350,7 @@ const FINDINGS: [(Language, &str, &str, &str); 11] = [
     (Language::Makefile, "", "\tnvcc x.cu\n", ""),
     (Language::Shell, "", "nvidia-smi\n", ""),
     (Language::Yaml, "", "- image: nvidia/cuda:12.4.0-base\n", ""),
-    (Language::Markdown, "```sh\n", "nvidia-smi\n", "```\n"),
+    (Language::Document, "```sh\n", "nvidia-smi\n", "```\n"),
 ];
 
 #[test]

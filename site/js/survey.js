@@ -102,7 +102,7 @@ async function readable(files, skipped) {
 
 const byPath = (a, b) => (a.path < b.path ? -1 : 1);
 
-const including = new Set(["requirements", "pyproject", "dockerfile", "yaml", "shell", "makefile", "markdown"]);
+const including = new Set(["requirements", "pyproject", "dockerfile", "yaml", "shell", "makefile", "document"]);
 const mayInclude = ({ path, language }) => including.has(language) || /(^|\/)setup\.py$/.test(path);
 
 // The project context that the analyzer gets for the files in each folder: from the surrounding files and build files.

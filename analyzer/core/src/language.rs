@@ -27,7 +27,7 @@ impl Language {
             "sh" | "bash" if has("windows") || has("win32") => return None,
             "sh" | "bash" | "env" | "slurm" | "sbatch" => Language::Shell,
             "yml" | "yaml" => Language::Yaml,
-            "md" | "mdx" | "markdown" => Language::Markdown,
+            "md" | "mdx" | "markdown" | "rst" => Language::Document,
             // `def` is Apptainer's.
             "dockerfile" | "def" => Language::Dockerfile,
             "txt" if lower == "cmakelists.txt" => Language::Cmake,
@@ -161,7 +161,8 @@ mod tests {
             ("app/Pipfile", Some(Language::Pyproject)),
             ("Pipfile.lock", Some(Language::Pyproject)),
             ("environment.yml", Some(Language::Yaml)),
-            ("docs/INSTALL.MD", Some(Language::Markdown)),
+            ("docs/INSTALL.MD", Some(Language::Document)),
+            ("docs/install.rst", Some(Language::Document)),
             ("notes.txt", None),
             ("weights.safetensors", None),
             ("Cargo.toml", None),

@@ -56,8 +56,8 @@ pub enum Language {
     Shell,
     /// A conda environment, or continuous integration with containers.
     Yaml,
-    /// A document: the commands in its code blocks.
-    Markdown,
+    /// A document in Markdown or reStructuredText: the commands in its code blocks.
+    Document,
 }
 
 impl Language {
@@ -73,7 +73,7 @@ impl Language {
         Language::Makefile,
         Language::Shell,
         Language::Yaml,
-        Language::Markdown,
+        Language::Document,
     ];
 
     /// The name in JSON and on the command line.
@@ -89,7 +89,7 @@ impl Language {
             Language::Makefile => "makefile",
             Language::Shell => "shell",
             Language::Yaml => "yaml",
-            Language::Markdown => "markdown",
+            Language::Document => "document",
         }
     }
 
@@ -99,6 +99,7 @@ impl Language {
             "cuda" => "cuda-cpp",
             "toml" => "pyproject",
             "make" => "makefile",
+            "markdown" | "md" | "rst" => "document",
             name => name,
         };
         Language::ALL
@@ -119,7 +120,7 @@ impl Language {
             Language::Makefile => "Makefile",
             Language::Shell => "Shell",
             Language::Yaml => "YAML",
-            Language::Markdown => "Markdown",
+            Language::Document => "Document",
         }
     }
 }

@@ -21,6 +21,7 @@ exports.languages = [
   'cmake',
   'makefile',
   'markdown',
+  'restructuredtext',
   'shellscript',
   'yaml',
   'toml',

@@ -14,13 +14,14 @@
 pub mod checker;
 mod cmake;
 mod dockerfile;
+mod document;
 mod embedded_python;
 #[doc(hidden)]
 pub mod facts;
 mod included;
 mod json;
 mod makefile;
-mod markdown;
+
 mod notebook;
 mod packages;
 mod pipfile_lock;
@@ -68,8 +69,8 @@ pub fn read(source: &str, language: Language, options: &FileOptions<'_>) -> Pars
     if language == Language::Notebook {
         return notebook::read(source, options);
     }
-    if language == Language::Markdown {
-        return markdown::read(source, options);
+    if language == Language::Document {
+        return document::read(source, options);
     }
     let mut facts = facts(source, language);
     let comments = std::mem::take(&mut facts.comments);
@@ -102,8 +103,8 @@ pub fn commands(source: &str) -> Vec<facts::Command<'_>> {
 }
 
 fn facts(source: &str, language: Language) -> Facts<'_> {
-    if language == Language::Markdown {
-        return markdown::facts(source);
+    if language == Language::Document {
+        return document::facts(source);
     }
     let mut facts = Facts::default();
     let text = Text::whole(source);

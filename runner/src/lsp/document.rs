@@ -97,7 +97,7 @@ fn by_editor(language: &str) -> Option<Language> {
         "dockerfile" => Some(Language::Dockerfile),
         "cmake" => Some(Language::Cmake),
         "makefile" => Some(Language::Makefile),
-        "markdown" => Some(Language::Markdown),
+        "markdown" | "restructuredtext" | "rst" => Some(Language::Document),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
 /// Names of files that can be opened.
-const ACCEPTED: &str = ".py,.ipynb,.cu,.cuh,.h,.hpp,.cpp,.cc,.txt,.toml,.cmake,.sh,.env,.yml,.yaml,.dockerfile,.md,text/plain";
+const ACCEPTED: &str = ".py,.ipynb,.cu,.cuh,.h,.hpp,.cpp,.cc,.txt,.toml,.cmake,.sh,.env,.yml,.yaml,.dockerfile,.md,.rst,text/plain";
 
 /// Versions to choose from.
 const ROCM: [Version; 7] = [

@@ -2,6 +2,6 @@
 return {
   cmd = { "hipward", "lsp" },
   -- `text` are requirements files, for versions of Neovim without the file type `requirements`.
-  filetypes = { "python", "cuda", "cpp", "c", "dockerfile", "cmake", "make", "markdown", "sh", "yaml", "toml", "requirements", "text" },
+  filetypes = { "python", "cuda", "cpp", "c", "dockerfile", "cmake", "make", "markdown", "rst", "sh", "yaml", "toml", "requirements", "text" },
   root_markers = { "hipward.toml", "pyproject.toml", ".git" },
 }

@@ -1,4 +1,4 @@
-//! Markdown: the commands and the Dockerfiles in its code blocks.
+//! Markdown and reStructuredText: the commands and the Dockerfiles in code blocks.
 //!
 //! A document lists what a person types. Its findings are warnings, and no fix is safe, because a document may describe
 //! NVIDIA hosts on purpose. One that mentions ROCm has a way for AMD, and no findings.
@@ -41,37 +41,57 @@ pub(super) fn read(source: &str, options: &FileOptions<'_>) -> ParsedFile {
 /// The facts of all code blocks.
 pub(super) fn facts(source: &str) -> Facts<'_> {
     let mut facts = Facts::default();
-    let mut lines = Text::whole(source).lines();
+    let mut lines = Text::whole(source).lines().peekable();
     while let Some(line) = lines.next() {
         let text = line.as_str().trim_start();
         if text.starts_with("<!--") {
             // It may suppress findings.
             facts.comments.push(line.range());
         }
-        let Some((fence, info)) = fence(text) else {
-            continue;
-        };
-        let code: Vec<Text<'_>> = lines
-            .by_ref()
-            .take_while(|line| !closes(line.as_str(), fence))
-            .collect();
-        let (Some(first), Some(last)) = (code.first(), code.last()) else {
-            continue;
-        };
-        let block = Text::whole(source).part(first.range().start..last.range().end);
-        match &*info.to_ascii_lowercase() {
-            "dockerfile" | "docker" => dockerfile::read(block, &mut facts),
-            "bash" | "sh" | "shell" | "zsh" | "console" | "shell-session" | "terminal" => {
-                commands(block, &code, &mut facts);
-            }
-            "" if code.iter().any(|line| is_command(line.as_str())) => {
-                commands(block, &code, &mut facts);
-            }
-            _ => {}
+        if let Some((fence, info)) = fence(text) {
+            let within = |line: &Text<'_>| !closes(line.as_str(), fence);
+            let code: Vec<_> = lines.by_ref().take_while(within).collect();
+            block(source, &code, info, &mut facts);
+        } else if let Some(info) = directive(text) {
+            let indent = line.as_str().len() - text.len();
+            let within = |next: &Text<'_>| {
+                let rest = next.as_str().trim_start();
+                rest.is_empty() || next.as_str().len() - rest.len() > indent
+            };
+            // The line after the block may begin another one.
+            let code: Vec<_> = std::iter::from_fn(|| lines.next_if(within)).collect();
+            block(source, &code, info, &mut facts);
         }
     }
     packages::read_clones(&mut facts);
     facts
+}
+
+/// Reads the lines of a code block in the language that it names.
+fn block<'a>(source: &'a str, code: &[Text<'a>], info: &str, facts: &mut Facts<'a>) {
+    let (Some(first), Some(last)) = (code.first(), code.last()) else {
+        return;
+    };
+    let text = Text::whole(source).part(first.range().start..last.range().end);
+    match &*info.to_ascii_lowercase() {
+        "dockerfile" | "docker" => dockerfile::read(text, facts),
+        "bash" | "sh" | "shell" | "zsh" | "console" | "shell-session" | "terminal" => {
+            commands(text, code, facts);
+        }
+        "" if code.iter().any(|line| is_command(line.as_str())) => commands(text, code, facts),
+        _ => {}
+    }
+}
+
+/// The language of a code block in reStructuredText: `.. code-block:: bash`.
+fn directive(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix(".. code")?;
+    Some(
+        rest.strip_prefix("-block")
+            .unwrap_or(rest)
+            .strip_prefix("::")?
+            .trim(),
+    )
 }
 
 /// The fence that begins a code block, and the language that it names: `` ```bash ``, `~~~ {.sh}`.
