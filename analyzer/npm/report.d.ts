@@ -188,8 +188,8 @@ export type Language =
   | "shell"
   /** A conda environment, or continuous integration with containers. */
   | "yaml"
-  /** A document: the commands in its code blocks. */
-  | "markdown";
+  /** A document in Markdown or reStructuredText: the commands in its code blocks. */
+  | "document";
 
 /** A note about the whole source. */
 export interface Note {

@@ -8,7 +8,7 @@ use hipward_analyzer_core::{Applicability, Language, Severity, sort};
 
 use super::FileOptions;
 use super::checker::{FileChecker, mentions_rocm};
-use super::facts::Facts;
+use super::facts::{Facts, contains};
 use super::text::Text;
 use super::{dockerfile, packages, shell};
 
@@ -41,6 +41,7 @@ pub(super) fn read(source: &str, options: &FileOptions<'_>) -> ParsedFile {
 /// The facts of all code blocks.
 pub(super) fn facts(source: &str) -> Facts<'_> {
     let mut facts = Facts::default();
+    let mut is_windows = false;
     let mut lines = Text::whole(source).lines().peekable();
     while let Some(line) = lines.next() {
         let text = line.as_str().trim_start();
@@ -48,10 +49,16 @@ pub(super) fn facts(source: &str) -> Facts<'_> {
             // It may suppress findings.
             facts.comments.push(line.range());
         }
+        if text.starts_with(['#', ':', '=']) || text.starts_with(".. tab") {
+            let names = |system| contains(text, system);
+            is_windows = names("windows") && !names("linux");
+        }
         if let Some((fence, info)) = fence(text) {
             let within = |line: &Text<'_>| !closes(line.as_str(), fence);
             let code: Vec<_> = lines.by_ref().take_while(within).collect();
-            block(source, &code, info, &mut facts);
+            if !is_windows {
+                block(source, &code, info, &mut facts);
+            }
         } else if let Some(info) = directive(text) {
             let indent = line.as_str().len() - text.len();
             let within = |next: &Text<'_>| {
@@ -60,7 +67,9 @@ pub(super) fn facts(source: &str) -> Facts<'_> {
             };
             // The line after the block may begin another one.
             let code: Vec<_> = std::iter::from_fn(|| lines.next_if(within)).collect();
-            block(source, &code, info, &mut facts);
+            if !is_windows {
+                block(source, &code, info, &mut facts);
+            }
         }
     }
     packages::read_clones(&mut facts);

@@ -405,7 +405,7 @@ fn handles_nvml_errors(semantics: &Semantics<'_>) -> bool {
 }
 
 /// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and conditions that
-/// name the module: `if xformers_enabled():`, `if backend == Backend.XFORMERS:` before `import xformers`.
+/// name the module: `if xformers_enabled():`, `if backend == Backend.XFORMERS:`, `if "xformers" in sys.modules:`.
 fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
     let tree = &semantics.tree;
     let module = module_of(tree.text(import));
@@ -414,7 +414,10 @@ fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node)
         return false;
     }
     tree.subtree(condition)
-        .filter(|name| tree.kind(*name) == Kind::Identifier && !is_true_on_rocm(semantics, *name))
+        .filter(|name| {
+            matches!(tree.kind(*name), Kind::Identifier | Kind::String)
+                && !is_true_on_rocm(semantics, *name)
+        })
         .any(|name| {
             let lower = tree.text(name).to_ascii_lowercase();
             // `is_py3nvml_available()`; a constant such as `HAS_PYNVML` may be the result of more.
@@ -428,7 +431,7 @@ fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node)
             lower.contains("available")
                 || lower.contains("installed")
                 || lower == "find_spec"
-                || lower.trim_start_matches('_').starts_with("has_")
+                || lower.contains("has_")
                 || lower.contains(module)
         })
 }

@@ -3,9 +3,10 @@
 use super::cuda_wheel_index;
 use crate::checker::FileChecker;
 use crate::facts::Requirement;
-use crate::rules::helpers::wheels;
-use hipward_analyzer_core::Severity;
+use crate::rules::helpers::specifiers::newest;
+use crate::rules::helpers::{releases, wheels};
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::{Severity, Version};
 
 declare_rule! {
     /// ## What it does
@@ -36,7 +37,8 @@ declare_rule! {
     /// ## Fix safety
     ///
     /// Unsafe: the index then determines the build, and PyPI's is the one for CUDA. Display-only for a nightly build,
-    /// and beside an index of PyTorch that stays an index for CUDA because it has no counterpart for this release.
+    /// for a release of PyTorch that no index for ROCm 6 or later has, and beside an index of PyTorch that stays an index
+    /// for CUDA because it has no counterpart for this release.
     ///
     /// ## References
     ///
@@ -109,6 +111,11 @@ fn check(cx: &FileChecker<'_>) {
             RawFix::display_only(format!(
                 "Install {name}'s wheel for ROCm, or build it from source"
             ))
+        } else if let Some(release) = too_old(name, specifier.to(plus).as_str()) {
+            RawFix::display_only(format!(
+                "Use the release for PyTorch {}: no index for ROCm 6 or later has {name} {release}",
+                cx.target.torch
+            ))
         } else if keeps_cuda(cx, requirement) {
             RawFix::display_only(
                 "Use a release that has a build for ROCm, and the index of that build",
@@ -132,6 +139,18 @@ fn check(cx: &FileChecker<'_>) {
             fix,
         );
     }
+}
+
+/// The release of one of PyTorch's packages, if it is older than all that PyTorch's indexes for ROCm 6 and later have.
+fn too_old(name: &str, specifier: &str) -> Option<Version> {
+    let first = match name {
+        "torch" | "torchaudio" => releases::FIRST_TORCH,
+        // The release for PyTorch 2.3.
+        "torchvision" => Version::new(0, 18),
+        _ => return None,
+    };
+    let release = newest(specifier)?.minor();
+    (release < first).then_some(release)
 }
 
 /// `cu124`, `cu${VERSION}`, `pt26cu124`, `torch1.12cu11.3`, `cuda12.cudnn89`

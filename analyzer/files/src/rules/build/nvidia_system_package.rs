@@ -114,7 +114,7 @@ fn check(cx: &FileChecker<'_>) {
                 }
                 continue;
             }
-            "wget" | "curl" | "add-apt-repository" | "apt-key" => {
+            "wget" | "curl" | "add-apt-repository" => {
                 let download = words.iter().find(|word| word.as_str().contains(HOST));
                 if let Some(download) = download {
                     cx.report(

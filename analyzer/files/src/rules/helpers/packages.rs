@@ -4,7 +4,7 @@
 mod table;
 
 use crate::checker::FileChecker;
-use crate::facts::{Installer, Requirement, names_rocm};
+use crate::facts::{Installer, Requirement, names_rocm, normalized};
 use crate::rules::helpers::releases;
 use crate::rules::helpers::specifiers::{self, Release};
 use hipward_analyzer_core::diagnostic::RawFix;
@@ -103,6 +103,21 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
                 "This requires NVIDIA's libraries and a CUDA build.",
                 RawFix::display_only(*advice),
             );
+        }
+        // `xfuser[flash-attn]`: an extra with the name of a package installs it.
+        for extra in requirement.extras.split(|c| matches!(c, '[' | ',' | ']')) {
+            let extra = extra.trim();
+            if let Some(package) = table::find(&normalized(extra.as_str()))
+                && package.owner == of.name
+                && package.fine_from.is_none()
+                && !extra.as_str().contains("cuda")
+                && !only_errors
+                && !(has_index && package.advice.contains(" index "))
+                && !is_built_here(cx, package, requirement, has_rocm)
+            {
+                let fix = RawFix::display_only(package.advice);
+                cx.report(of, package.severity, extra.range(), package.message, fix);
+            }
         }
     }
 }

@@ -210,18 +210,17 @@ const PACKAGES: &[Package] = &[
         "PyPI's gsplat compiles CUDA code at its first use; AMD's build is another package.",
         "Install amd_gsplat from the index https://pypi.amd.com/rocm-7.0.0/simple/",
     ),
-    unavailable(
+    other_build(
         "deepspeed-kernels",
         OWN,
-        "deepspeed-kernels contains compiled CUDA code.",
-        "Serve with vLLM or SGLang, which have builds for ROCm",
+        "deepspeed-kernels contains compiled CUDA code, which DeepSpeed's inference engine v2 loads.",
+        "Serve large language models with vLLM or SGLang, which have builds for ROCm",
     ),
-    // It requires deepspeed-kernels.
-    unavailable(
+    other_build(
         "deepspeed-mii",
         OWN,
-        "deepspeed-mii requires deepspeed-kernels, which contains compiled CUDA code.",
-        "Serve with vLLM or SGLang, which have builds for ROCm",
+        "deepspeed-mii's engine loads deepspeed-kernels, compiled CUDA code; only its legacy API does without.",
+        "Serve large language models with vLLM or SGLang, which have builds for ROCm",
     ),
     other_build(
         "auto-gptq",
