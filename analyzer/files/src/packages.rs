@@ -50,8 +50,10 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
             include(Some(argument.from(2)), command, facts);
         } else if installer == Installer::Conda && option == "-c" || listed(VALUED_OPTIONS, option)
         {
-            if inline.is_none() {
-                arguments.next();
+            let value = inline.or_else(|| arguments.next().copied());
+            if matches!(option, "-e" | "--editable") {
+                let found = value.and_then(|value| editable(value, command.guarded));
+                facts.requirements.extend(found);
             }
         } else if let Some(named) = named(*argument, command.guarded, facts) {
             facts.requirements.push(named);
@@ -64,6 +66,14 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
             });
         }
     }
+}
+
+/// `-e git+https://github.com/NVIDIA/apex`, and the project itself with an extra: `-e .[flash-attn]`. A folder with the name
+/// of a package was cloned before.
+fn editable(value: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
+    let text = value.as_str();
+    let is_named = text.starts_with("git+") || text.starts_with(".[");
+    requirements::requirement(value, guarded).filter(|_| is_named)
 }
 
 /// The requirement in a variable: `ARG APEX=git+https://github.com/NVIDIA/apex` and `pip install ${APEX}`.

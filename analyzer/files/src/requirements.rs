@@ -98,9 +98,11 @@ pub(super) fn requirement(text: Text<'_>, guarded: bool) -> Option<Requirement<'
         return address(whole, guarded);
     }
     let name = whole.to(name_length(whole.as_str()));
+    // `.[flash-attn]` is the project itself, with an extra.
     if !name
         .as_str()
         .starts_with(|c: char| c.is_ascii_alphanumeric())
+        && !whole.as_str().starts_with(".[")
     {
         return None;
     }
@@ -111,7 +113,7 @@ pub(super) fn requirement(text: Text<'_>, guarded: bool) -> Option<Requirement<'
         0
     };
     let specifier = rest.from(extras_end).trim();
-    // `a/b.whl`, `.[dev]` and similar are files, and `--hash=…` after a requirement belongs to another tool.
+    // `a/b.whl` and similar are files, and `--hash=…` after a requirement belongs to another tool.
     let is_plain = specifier.is_empty()
         || specifier
             .as_str()
@@ -270,7 +272,7 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["", "./local", ".[dev]", "-e .", "'", "[x]"] {
+        for text in ["", "./local", ".", "-e .", "'", "[x]"] {
             assert_eq!(parts(text), None, "{text}");
         }
     }

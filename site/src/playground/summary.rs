@@ -124,8 +124,13 @@ fn sentences(report: &Report, is_blank: bool, rules: Option<u32>) -> Vec<String>
 #[cfg(feature = "ssr")]
 pub(crate) fn rule_counts() -> String {
     let counts = Language::ALL.map(|language| {
+        let of = match language {
+            // Its commands are checked.
+            Language::Document => Language::Shell,
+            other => other,
+        };
         let rules = hipward_analyzer::RULES.iter();
-        let rules = rules.filter(|rule| rule.languages.contains(&language) && !rule.on_request);
+        let rules = rules.filter(|rule| rule.languages.contains(&of) && !rule.on_request);
         format!("{} {}", language.name(), rules.count())
     });
     counts.join(",")

@@ -44,7 +44,7 @@ declare_rule! {
     /// ```
     ///
     /// A file that names an index of PyTorch wheels is not reported, unless the index is for ROCm 6 or 7 and the release is before 2.3.
-    /// Neither is a requirement with a marker, nor a file that also requires `torch-npu`.
+    /// Neither is a requirement with a marker, nor a file that also requires `torch-npu` or `torch-xla`.
     ///
     /// ## Fix safety
     ///
@@ -73,13 +73,13 @@ fn check(cx: &FileChecker<'_>) {
     let is_new = indexes.iter().any(|index| names_new(index.as_str()));
     let names_wheels = |text: &str| text.contains("/whl") || text.contains("rocm");
     let images = &cx.facts.images;
-    // The release is that of Ascend's plugin.
+    // The release is that of a plugin for Ascend or for TPUs.
     let requirements = &cx.facts.requirements;
-    let has_npu = requirements
+    let has_plugin = requirements
         .iter()
-        .any(|found| found.normalized() == "torch-npu");
+        .any(|found| matches!(&*found.normalized(), "torch-npu" | "torch-xla"));
     if cx.is_ported
-        || has_npu
+        || has_plugin
         || !is_new && indexes.iter().any(|index| names_wheels(index.as_str()))
     {
         return;
