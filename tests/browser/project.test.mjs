@@ -38,7 +38,7 @@ const files = {
   'latin.py': Buffer.from([0x23, 0x20, 0xe9, 0x0a]),
   'binary.py': Buffer.from('x = 1\n\0\0\n'),
   'large.py': 'x = 1\n'.repeat(500_000),
-  'README.md': '# A model\n',
+  'README.txt': 'A model\n',
   'weights.bin': Buffer.alloc(4096, 7),
   '.git/config.py': 'import apex\n',
   'node_modules/some/index.py': 'import apex\n',
