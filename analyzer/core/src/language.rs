@@ -54,6 +54,14 @@ impl Language {
         Some(language)
     }
 
+    /// The language whose rules check such files: a document's code blocks are checked as shell.
+    pub fn checked_as(self) -> Language {
+        match self {
+            Language::Document => Language::Shell,
+            other => other,
+        }
+    }
+
     /// The most likely language of `source`; Python if there is no evidence for another.
     pub fn of_content(source: &str) -> Language {
         if source.trim_start().starts_with('{') && source.contains("\"cells\"") {

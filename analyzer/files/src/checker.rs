@@ -28,11 +28,16 @@ impl<'a> FileChecker<'a> {
         facts: Facts<'a>,
         options: &FileOptions<'a>,
     ) -> Vec<RawDiagnostic> {
+        let is_ported = mentions_rocm(source, &facts);
+        // A document that mentions ROCm has a way for AMD.
+        if is_ported && language == Language::Document {
+            return Vec::new();
+        }
         let checker = FileChecker {
             source,
-            language,
+            language: language.checked_as(),
             target: options.target,
-            is_ported: mentions_rocm(source, &facts),
+            is_ported,
             is_workflow: is_workflow(&facts),
             facts,
             diagnostics: DiagnosticSink::default(),
@@ -43,7 +48,9 @@ impl<'a> FileChecker<'a> {
             check,
         } in rules::all()
         {
-            if languages.contains(&language) && options.filter.includes(rule.id, rule.on_request) {
+            if languages.contains(&checker.language)
+                && options.filter.includes(rule.id, rule.on_request)
+            {
                 check(&checker);
             }
         }
@@ -108,7 +115,7 @@ const WRITTEN: &[&str] = &["PYTORCH_ROCM_ARCH", "AMD_SERIALIZE_KERNEL"];
 
 /// True if ROCm is named outside of comments, images, indexes, package names and [`WRITTEN`]: a file in which one image
 /// was changed for ROCm may need more changes.
-pub(super) fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
+fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
     let images = facts.images.iter().map(|image| image.name.range());
     let indexes = facts.indexes.iter().map(|index| index.range());
     let names = facts.requirements.iter().map(|found| found.name.range());

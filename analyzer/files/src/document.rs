@@ -3,46 +3,28 @@
 //! A document lists what a person types. Its findings are warnings, and no fix is safe, because a document may describe
 //! NVIDIA hosts on purpose. One that mentions ROCm has a way for AMD, and no findings.
 
-use hipward_analyzer_core::analysis::ParsedFile;
-use hipward_analyzer_core::{Applicability, Language, Severity, sort};
+use hipward_analyzer_core::diagnostic::RawDiagnostic;
+use hipward_analyzer_core::{Applicability, Severity};
 
-use super::FileOptions;
-use super::checker::{FileChecker, mentions_rocm};
 use super::facts::{Facts, contains};
 use super::text::Text;
-use super::{dockerfile, packages, shell};
+use super::{dockerfile, shell};
 
-/// Analyzes the code blocks of a document.
-pub(super) fn read(source: &str, options: &FileOptions<'_>) -> ParsedFile {
-    let mut facts = facts(source);
-    facts.comments = sort::by_key(std::mem::take(&mut facts.comments), |range| {
-        [range.start, 0, 0]
-    });
-    let comments = facts.comments.clone();
-    let mut diagnostics = Vec::new();
-    if !mentions_rocm(source, &facts) {
-        diagnostics = FileChecker::run(source, Language::Shell, facts, options);
-        diagnostics.retain(|found| found.severity != Severity::Info);
-    }
-    for found in &mut diagnostics {
+/// Makes the findings of a document warnings, and removes information.
+pub(super) fn soften(diagnostics: &mut Vec<RawDiagnostic>) {
+    diagnostics.retain(|found| found.severity != Severity::Info);
+    for found in diagnostics {
         found.severity = Severity::Warning;
         if let Some(fix) = &mut found.fix {
             fix.applicability = fix.applicability.max(Applicability::Unsafe);
         }
     }
-    ParsedFile {
-        code_start: super::code_start(source, &comments),
-        diagnostics,
-        comments,
-        ..ParsedFile::default()
-    }
 }
 
-/// The facts of all code blocks.
-pub(super) fn facts(source: &str) -> Facts<'_> {
-    let mut facts = Facts::default();
+/// Parses the code blocks of a document into `facts`.
+pub(super) fn read<'a>(document: Text<'a>, facts: &mut Facts<'a>) {
     let mut is_windows = false;
-    let mut lines = Text::whole(source).lines().peekable();
+    let mut lines = document.lines().peekable();
     while let Some(line) = lines.next() {
         let text = line.as_str().trim_start();
         if text.starts_with("<!--") {
@@ -57,7 +39,7 @@ pub(super) fn facts(source: &str) -> Facts<'_> {
             let within = |line: &Text<'_>| !closes(line.as_str(), fence);
             let code: Vec<_> = lines.by_ref().take_while(within).collect();
             if !is_windows {
-                block(source, &code, info, &mut facts);
+                block(document, &code, info, facts);
             }
         } else if let Some(info) = directive(text) {
             let indent = line.as_str().len() - text.len();
@@ -68,20 +50,19 @@ pub(super) fn facts(source: &str) -> Facts<'_> {
             // The line after the block may begin another one.
             let code: Vec<_> = std::iter::from_fn(|| lines.next_if(within)).collect();
             if !is_windows {
-                block(source, &code, info, &mut facts);
+                block(document, &code, info, facts);
             }
         }
     }
-    packages::read_clones(&mut facts);
-    facts
 }
 
 /// Reads the lines of a code block in the language that it names.
-fn block<'a>(source: &'a str, code: &[Text<'a>], info: &str, facts: &mut Facts<'a>) {
+fn block<'a>(document: Text<'a>, code: &[Text<'a>], info: &str, facts: &mut Facts<'a>) {
     let (Some(first), Some(last)) = (code.first(), code.last()) else {
         return;
     };
-    let text = Text::whole(source).part(first.range().start..last.range().end);
+    let start = document.range().start;
+    let text = document.part(first.range().start - start..last.range().end - start);
     match &*info.to_ascii_lowercase() {
         "dockerfile" | "docker" => dockerfile::read(text, facts),
         "bash" | "sh" | "shell" | "zsh" | "console" | "shell-session" | "terminal" => {

@@ -59,10 +59,16 @@ pub struct Requirement<'a> {
     pub guarded: bool,
 }
 
-impl Requirement<'_> {
+impl<'a> Requirement<'a> {
     /// The name as package indexes normalize it: `Flash_Attn` is `flash-attn`.
     pub fn normalized(&self) -> String {
         normalized(self.name.as_str())
+    }
+
+    /// The names of its extras: `cuda12`.
+    pub fn extra_names(&self) -> impl Iterator<Item = Text<'a>> {
+        let parts = self.extras.split(|c| matches!(c, '[' | ',' | ']'));
+        parts.map(Text::trim)
     }
 }
 

@@ -21,7 +21,6 @@ pub mod facts;
 mod included;
 mod json;
 mod makefile;
-
 mod notebook;
 mod packages;
 mod pipfile_lock;
@@ -69,24 +68,21 @@ pub fn read(source: &str, language: Language, options: &FileOptions<'_>) -> Pars
     if language == Language::Notebook {
         return notebook::read(source, options);
     }
-    if language == Language::Document {
-        return document::read(source, options);
-    }
     let mut facts = facts(source, language);
     let comments = std::mem::take(&mut facts.comments);
     let mut comments = sort::by_key(comments, |comment| [comment.start, 0, 0]);
     comments.dedup();
+    let facts = Facts {
+        comments: comments.clone(),
+        ..facts
+    };
+    let mut diagnostics = FileChecker::run(source, language, facts, options);
+    if language == Language::Document {
+        document::soften(&mut diagnostics);
+    }
     ParsedFile {
         code_start: code_start(source, &comments),
-        diagnostics: FileChecker::run(
-            source,
-            language,
-            Facts {
-                comments: comments.clone(),
-                ..facts
-            },
-            options,
-        ),
+        diagnostics,
         comments,
         ..ParsedFile::default()
     }
@@ -103,9 +99,6 @@ pub fn commands(source: &str) -> Vec<facts::Command<'_>> {
 }
 
 fn facts(source: &str, language: Language) -> Facts<'_> {
-    if language == Language::Document {
-        return document::facts(source);
-    }
     let mut facts = Facts::default();
     let text = Text::whole(source);
     match language {
@@ -124,6 +117,7 @@ fn facts(source: &str, language: Language) -> Facts<'_> {
         Language::Makefile => makefile::read(text, &mut facts),
         Language::Shell => shell::read(text, &mut facts),
         Language::Yaml => yaml::read(text, &mut facts),
+        Language::Document => document::read(text, &mut facts),
         _ => {}
     }
     packages::read_clones(&mut facts);

@@ -26,7 +26,7 @@ MODULES = (
     "torch.utils.cpp_extension",
     "sympy.tensor.tensor",
 )
-"""Modules that are imported then: about 1 s more than those that the first of them imports."""
+"""Modules that are imported then."""
 
 CACHED = (
     ("torch._inductor.codegen.common", "init_backend_registration"),

@@ -124,11 +124,7 @@ fn sentences(report: &Report, is_blank: bool, rules: Option<u32>) -> Vec<String>
 #[cfg(feature = "ssr")]
 pub(crate) fn rule_counts() -> String {
     let counts = Language::ALL.map(|language| {
-        let of = match language {
-            // Its commands are checked.
-            Language::Document => Language::Shell,
-            other => other,
-        };
+        let of = language.checked_as();
         let rules = hipward_analyzer::RULES.iter();
         let rules = rules.filter(|rule| rule.languages.contains(&of) && !rule.on_request);
         format!("{} {}", language.name(), rules.count())

@@ -145,8 +145,7 @@ fn check(cx: &FileChecker<'_>) {
 fn too_old(name: &str, specifier: &str) -> Option<Version> {
     let first = match name {
         "torch" | "torchaudio" => releases::FIRST_TORCH,
-        // The release for PyTorch 2.3.
-        "torchvision" => Version::new(0, 18),
+        "torchvision" => releases::torchvision_of(releases::FIRST_TORCH),
         _ => return None,
     };
     let release = newest(specifier)?.minor();

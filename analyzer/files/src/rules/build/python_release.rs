@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use crate::checker::FileChecker;
+use crate::rules::helpers::releases::oldest_python;
 use crate::rules::helpers::specifiers::newest;
+use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
-use hipward_analyzer_core::{Severity, Version};
 
 declare_rule! {
     /// ## What it does
@@ -54,15 +55,6 @@ declare_rule! {
     }
 }
 
-/// The oldest Python that a PyTorch release has wheels for, by pip's resolution of 2.4.1, 2.5.0, 2.8.0, 2.9.0 and 2.12.0.
-fn oldest(torch: Version) -> Version {
-    match (torch.major, torch.minor) {
-        (0..=1, _) | (2, ..=4) => Version::new(3, 8),
-        (2, ..=8) => Version::new(3, 9),
-        _ => Version::new(3, 10),
-    }
-}
-
 fn check(cx: &FileChecker<'_>) {
     if !cx.source.contains("torch") {
         return;
@@ -102,7 +94,7 @@ fn check(cx: &FileChecker<'_>) {
 }
 
 fn report(cx: &FileChecker<'_>, specifier: &str, range: Range<usize>) {
-    let oldest = oldest(cx.target.torch);
+    let oldest = oldest_python(cx.target.torch);
     let Some(newest) = newest(specifier).map(|release| release.minor()) else {
         return;
     };

@@ -92,9 +92,8 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
             && (requirement.extras.as_str().contains("cuda")
                 || name == "sglang"
                     && requirement
-                        .extras
-                        .split(|c| matches!(c, '[' | ',' | ']'))
-                        .any(|extra| matches!(extra.trim().as_str(), "all" | "srt")))
+                        .extra_names()
+                        .any(|extra| matches!(extra.as_str(), "all" | "srt")))
         {
             cx.report(
                 of,
@@ -105,8 +104,7 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
             );
         }
         // `xfuser[flash-attn]`: an extra with the name of a package installs it.
-        for extra in requirement.extras.split(|c| matches!(c, '[' | ',' | ']')) {
-            let extra = extra.trim();
+        for extra in requirement.extra_names() {
             if let Some(package) = table::find(&normalized(extra.as_str()))
                 && package.owner == of.name
                 && package.fine_from.is_none()

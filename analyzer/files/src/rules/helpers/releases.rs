@@ -108,6 +108,20 @@ const TORCH: &[Torch] = &[
 /// The first release of the table; earlier ones have no build for ROCm 6.
 pub(crate) const FIRST_TORCH: Version = Version::new(2, 3);
 
+/// The release of torchvision for a release of PyTorch 2: 0.15 for 2.0.
+pub(crate) const fn torchvision_of(torch: Version) -> Version {
+    Version::new(0, torch.minor + 15)
+}
+
+/// The oldest Python that a PyTorch release has wheels for, by pip's resolution of 2.4.1, 2.5.0, 2.8.0, 2.9.0 and 2.12.0.
+pub(crate) fn oldest_python(torch: Version) -> Version {
+    match (torch.major, torch.minor) {
+        (0..=1, _) | (2, ..=4) => Version::new(3, 8),
+        (2, ..=8) => Version::new(3, 9),
+        _ => Version::new(3, 10),
+    }
+}
+
 /// The ROCm version of the newest build of a release in PyTorch's indexes; `None` if it is not in the table.
 pub(crate) fn rocm_of_torch(release: Version) -> Option<&'static str> {
     TORCH
