@@ -62,6 +62,31 @@ def test_original_model_passes(model_and_trials: tuple[nn.Module, Trials]) -> No
     assert value.mismatch == sign.mismatch == 0.0
 
 
+def test_model_is_not_called_again_in_every_trial(model_and_trials: tuple[nn.Module, Trials]) -> None:
+    model, trials = model_and_trials
+    seen = []
+
+    def counted(*args: Any) -> Any:
+        seen.append(args)
+        return model(*args)
+
+    assert precision.check(counted, trials, calls=2) == precision.check(model, trials)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(("forward", "is_random", "calls"), [("x + 1", False, 1), ("x + torch.rand(8, 32)", True, 2)])
+def test_model_that_draws_numbers_is_called_with_another_seed(
+    tmp_path: Path, forward: str, is_random: bool, calls: int
+) -> None:
+    snippet = contract.load(SNIPPET.replace('self.linear(x), {"sign": x > 0}', forward), tmp_path, torch.device("cpu"))
+    model = snippet.build("Model")
+    trials = Trials(snippet, model, Reference(model, lambda: snippet.build("Model"), snippet.inputs(0)))
+    seen = []
+    model.register_forward_pre_hook(lambda *args: seen.append(args))
+    next(iter(trials))
+    assert (trials.eager_is_random, len(seen)) == (is_random, calls)
+
+
 def test_slow_trials_without_room_in_the_cache_are_fewer(
     model_and_trials: tuple[nn.Module, Trials], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ WEIGHT_SEED = 42
 
 # Bound before a snippet is imported, which could replace them.
 _seed_python, _seed_torch = random.seed, torch.manual_seed
+_python_state, _torch_state = random.getstate, torch.get_rng_state
 
 _SKELETON_HELP = (
     "A snippet needs `class Model(nn.Module)`, `get_inputs()` that returns a list of forward's arguments, and "
@@ -189,6 +190,17 @@ def seed_everything(seed: int) -> None:
     _seed_torch(seed)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(seed % 2**32)
+
+
+def generator_states(device: torch.device) -> list[Any]:
+    """The states of these generators, and of the device's; equal states mean that no numbers were drawn in between."""
+    states: list[Any] = [_python_state(), _torch_state().tolist()]
+    if device.type != "cpu":
+        states.append(torch.cuda.get_rng_state(device).tolist())
+    if numpy := sys.modules.get("numpy"):
+        kind, keys, *rest = numpy.random.get_state()
+        states.append([kind, keys.tolist(), *rest])
+    return states
 
 
 def to_device(value: Any, device: torch.device) -> Any:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels.harness.contract import seed_everything
+from hipward_kernels.harness.contract import generator_states, seed_everything
 from hipward_kernels.harness.failure import JobFailedError, in_words
 from hipward_kernels.harness.lines import Failure
 from hipward_kernels.numerics.distance import distance, is_finite, largest
@@ -116,7 +116,7 @@ class Trials:
         self.seeds = [secrets.randbits(31) for _ in range(seeds)]
         self.eager_changes_inputs = False
         self.eager_is_random: bool | None = None
-        """Whether results change with the seed of the random number generators; None before the first trial."""
+        """Whether results change with the seed of the generators that it draws from; None before the first trial."""
         self.containers: frozenset[type] = frozenset()
         """Types of the containers of eager's results (`container_types`)."""
         self._snippet = snippet
@@ -168,7 +168,11 @@ class Trials:
         inputs = self._snippet.inputs(seed)
         arguments = cloned(inputs)
         try:
-            result = call_seeded(self._eager, arguments, seed)
+            seed_everything(seed)
+            unused = generator_states(self._snippet.device)
+            with torch.no_grad():
+                result = self._eager(*arguments)
+            drew_numbers = generator_states(self._snippet.device) != unused
             self.containers |= container_types(result)
             eager = flatten(result)
             del result
@@ -176,7 +180,9 @@ class Trials:
             self.eager_changes_inputs |= not same_bits(arguments, inputs)
             # Frees memory that the reference may need.
             del arguments
-            if self.eager_is_random is None:
+            if self.eager_is_random is None and not drew_numbers:
+                self.eager_is_random = False
+            elif self.eager_is_random is None:
                 other = results_of(self._eager, cloned(inputs), seed + 1)
                 self.eager_is_random = not same_bits(other, eager)
                 del other

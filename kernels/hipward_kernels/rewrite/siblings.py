@@ -132,6 +132,14 @@ def join(model: nn.Module, inputs: Sequence[Any]) -> tuple[list[str], Callable[[
 def _groups(model: nn.Module, fit: Sequence[nn.Linear], inputs: Sequence[Any]) -> list[list[nn.Linear]]:
     """Groups of layers of one parent that were called once with the same tensor."""
     parents = {child: module for module in model.modules() for child in module.children()}
+
+    def kind(layer: nn.Linear) -> tuple[Any, ...]:
+        weight = layer.weight
+        return layer.in_features, str(weight.dtype), str(weight.device), weight.requires_grad
+
+    alike = Counter((parents[layer], kind(layer)) for layer in fit)
+    if not any(count > 1 for count in alike.values()):
+        return []
     calls: Counter[nn.Module] = Counter()
     runs: list[tuple[Any, Any, int, list[nn.Linear]]] = []
     latest: dict[nn.Module, int] = {}
@@ -157,10 +165,6 @@ def _groups(model: nn.Module, fit: Sequence[nn.Linear], inputs: Sequence[Any]) -
     finally:
         for hook in hooks:
             hook.remove()
-
-    def kind(layer: nn.Linear) -> tuple[Any, ...]:
-        weight = layer.weight
-        return layer.in_features, str(weight.dtype), str(weight.device), weight.requires_grad
 
     found = []
     for *_, layers in runs:
