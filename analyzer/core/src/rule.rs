@@ -16,7 +16,7 @@ pub enum Family {
     Environment,
     /// HW3: code that depends on the GPU it runs on.
     BackendCode,
-    /// HW4: Python versions.
+    /// HW4: versions of Python and of PyTorch.
     PythonVersion,
     /// HW5: `torch.compile`.
     Compile,
@@ -54,7 +54,7 @@ impl Family {
             Family::VendorLibraries => "Vendor libraries",
             Family::Environment => "Environment",
             Family::BackendCode => "Backend code",
-            Family::PythonVersion => "Python version",
+            Family::PythonVersion => "Python and PyTorch versions",
             Family::Compile => "torch.compile",
             Family::ModelPerformance => "Model performance",
             Family::Triton => "Triton",

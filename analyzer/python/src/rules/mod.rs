@@ -73,28 +73,29 @@ pub mod helpers;
 pub mod measure;
 pub mod model;
 pub mod python;
+pub mod pytorch;
 mod strings;
 pub mod triton;
 pub mod vendor;
 
-/// Joins the tables of the families, which are listed once. Triton's family is apart: its rules do not run on every
-/// source, and the browser's Python module does not contain them.
+/// Joins the tables of the families, which are listed once. Those after the semicolon are apart: their rules do not run on
+/// every source, and the browser's Python module does not contain them.
 macro_rules! tables {
-    ($($family:ident),+; $triton:ident) => {
+    ($($family:ident),+; $($apart:ident),+) => {
         const TABLES: &[&[&PythonRule]] = &[$($family::RULES),+];
         const TABLES_WITH_TRITON: &[&[&PythonRule]] =
-            &[$($family::RULES,)+ $triton::RULES, strings::CHECKS];
-        const METADATA_TABLES: &[&[&RuleMeta]] = &[$($family::METADATA,)+ $triton::METADATA];
-        const PAGE_TABLES: &[&[&RulePage]] = &[$($family::PAGES,)+ $triton::PAGES];
+            &[$($family::RULES,)+ $($apart::RULES,)+ strings::CHECKS];
+        const METADATA_TABLES: &[&[&RuleMeta]] = &[$($family::METADATA,)+ $($apart::METADATA),+];
+        const PAGE_TABLES: &[&[&RulePage]] = &[$($family::PAGES,)+ $($apart::PAGES),+];
     };
 }
 
-tables! { vendor, environment, backend, python, compile, model, measure; triton }
+tables! { vendor, environment, backend, python, compile, model, measure; pytorch, triton }
 
 /// The rules for any Python source, by family.
 pub static RULES: &[&PythonRule] = &concat::<_, { count(TABLES) }>(TABLES);
 
-/// [`RULES`], the rules for Triton kernels, and the checks in `strings`.
+/// [`RULES`], the rules for Triton kernels and for releases of PyTorch, and the checks in `strings`.
 pub static RULES_AND_TRITON: &[&PythonRule] =
     &concat::<_, { count(TABLES_WITH_TRITON) }>(TABLES_WITH_TRITON);
 

@@ -1,0 +1,8 @@
+//! HW4: releases of PyTorch. As the checks in `strings`, these start from a word in the source, and the browser's small Python
+//! module does not contain them.
+
+pub mod removed_torch_python_api;
+
+rules! {
+    removed_torch_python_api,
+}

@@ -1,0 +1,201 @@
+//! HW404: modules and functions that PyTorch's releases for the target do not have any more.
+
+use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::has_any_text;
+use crate::rules::helpers::table_rules::imported;
+use crate::semantic::is_import_guarded;
+use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::Version;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds imports and uses of modules and functions that a release of PyTorch, torchvision or torchaudio removed, if the target's
+    /// release is newer: `torch._six`, `torchvision.transforms.functional_tensor`, `torch.symeig`, `torchaudio.info` and others.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// Code that pins an old PyTorch gets a newer one with ROCm: the builds for ROCm 6 begin with PyTorch 2.3, and those for
+    /// ROCm 7 with 2.8. There the import raises `ModuleNotFoundError`, and the function raises `RuntimeError` or is no attribute.
+    ///
+    /// Imports in a `try` that handles the failure, and uses behind a test of the version, are not reported.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// from torchvision.transforms.functional_tensor import rgb_to_grayscale
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// from torchvision.transforms.functional import rgb_to_grayscale
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: an old release of torchvision may lack the name in the other module.
+    ///
+    /// ## References
+    ///
+    /// * [PyTorch 2.0: release notes](https://github.com/pytorch/pytorch/releases/tag/v2.0.0)
+    /// * [torchvision 0.17: release notes](https://github.com/pytorch/vision/releases/tag/v0.17.0)
+    /// * [torchaudio: the future of TorchAudio](https://github.com/pytorch/audio/issues/3902)
+    "HW404" "removed-torch-python-api" {
+        title: "The target's PyTorch does not have this any more",
+        family: PythonVersion,
+        severity: Error,
+        applicability: Unsafe,
+        targets: "targets with a PyTorch from the release on that removed it",
+        lesson: Some("port/right-pytorch"),
+        visit: [ImportStatement, ImportFromStatement, Attribute],
+    }
+}
+
+/// Modules and functions that a release removed.
+struct Removed {
+    /// The first release of PyTorch without them, or the one that torchvision's or torchaudio's belongs to.
+    since: Version,
+    names: &'static str,
+    advice: &'static str,
+    /// The module that has the names, if one has all of them.
+    instead: Option<&'static str>,
+}
+
+const fn removed(
+    (major, minor): (u16, u16),
+    names: &'static str,
+    advice: &'static str,
+    instead: Option<&'static str>,
+) -> Removed {
+    Removed {
+        since: Version::new(major, minor),
+        names,
+        advice,
+        instead,
+    }
+}
+
+const REMOVED: &[Removed] = &[
+    removed(
+        (2, 0),
+        "torch._six",
+        "Import inf and nan from torch; use str, int, or collections.abc",
+        None,
+    ),
+    removed(
+        (2, 2),
+        "torchvision.transforms.functional_tensor",
+        "Import it from torchvision.transforms.functional",
+        Some("torchvision.transforms.functional"),
+    ),
+    removed(
+        (2, 0),
+        "torchvision.models.utils",
+        "Import load_state_dict_from_url from torch.hub",
+        Some("torch.hub"),
+    ),
+    removed(
+        (2, 0),
+        "torch.utils.ffi",
+        "Build the extension with torch.utils.cpp_extension",
+        None,
+    ),
+    removed(
+        (2, 4),
+        "torch.distributed.pipeline",
+        "Use torch.distributed.pipelining",
+        None,
+    ),
+    removed(
+        (2, 0),
+        "torch.symeig torch.eig torch.lstsq torch.matrix_rank torch.solve torch.gels torch.btrifact",
+        "Use the function of torch.linalg",
+        None,
+    ),
+    removed(
+        (2, 0),
+        "torch.rfft torch.irfft torch.ifft",
+        "Use the function of torch.fft, which returns complex numbers",
+        None,
+    ),
+    removed(
+        (2, 9),
+        "torchaudio.backend torchaudio.io torchaudio.sox_effects torchaudio.kaldi_io torchaudio.info \
+            torchaudio.set_audio_backend torchaudio.get_audio_backend torchaudio.list_audio_backends",
+        "Use torchcodec or soundfile",
+        None,
+    ),
+];
+
+fn check(cx: &PythonChecker<'_>, node: Node) {
+    let tree = cx.tree();
+    let member = tree
+        .child(node, Field::Attribute)
+        .map(|name| tree.text(name));
+    for row in REMOVED.iter().filter(|row| cx.target().torch >= row.since) {
+        let find = |name: &'static str| {
+            let found = match member {
+                Some(member) => {
+                    (name.ends_with(member) && cx.resolve(node)?.is(name)).then_some(node)
+                }
+                None => imported(cx, node, name),
+            };
+            Some((name, found?))
+        };
+        let Some((name, found)) = row.names.split(' ').find_map(find) else {
+            continue;
+        };
+        // A function may return before an old name is used.
+        let is_told_apart = || {
+            let words = [
+                "torch.__version__",
+                "torchaudio.__version__",
+                "hasattr(torch",
+            ];
+            member.is_some() && has_any_text(cx, &words)
+        };
+        if is_for_a_version(cx, node)
+            || is_told_apart()
+            || is_import_guarded(&cx.semantics, node, &["AttributeError"])
+        {
+            return;
+        }
+        let fix = match row.instead {
+            Some(module) if tree.field(found) == Field::ModuleName => {
+                RawFix::unsafe_edits(row.advice, vec![(tree.span(found), module.to_owned())])
+            }
+            _ => RawFix::display_only(row.advice),
+        };
+        let library = match name.split('.').next() {
+            Some("torch") | None => String::new(),
+            Some(library) => format!("The {library} for "),
+        };
+        let message = format!(
+            "{library}PyTorch {} does not have {name} any more.",
+            cx.target().torch
+        );
+        cx.report(&RULE, found, message, fix);
+        return;
+    }
+}
+
+/// `except ImportError:`, `if TORCH_MAJOR < 2:`, `if hasattr(torch, "symeig"):`
+fn is_for_a_version(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(node).any(|around| match tree.kind(around) {
+        Kind::ExceptClause => true,
+        Kind::IfStatement | Kind::ElifClause => tree
+            .child(around, Field::Condition)
+            .is_some_and(|condition| is_on_versions(tree.text(condition))),
+        Kind::ConditionalExpression => is_on_versions(tree.text(around)),
+        _ => false,
+    })
+}
+
+fn is_on_versions(condition: &str) -> bool {
+    let condition = condition.to_ascii_lowercase();
+    ["version", "hasattr", "torch_", "_torch", "pytorch"]
+        .iter()
+        .any(|word| condition.contains(word))
+}
