@@ -188,7 +188,7 @@ export type Language =
   | "shell"
   /** A conda environment, or continuous integration with containers. */
   | "yaml"
-  /** A document in Markdown or reStructuredText: the commands in its code blocks. */
+  /** A document in Markdown or reStructuredText: the commands in its code blocks and sentences. */
   | "document";
 
 /** A note about the whole source. */

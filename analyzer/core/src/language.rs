@@ -54,7 +54,7 @@ impl Language {
         Some(language)
     }
 
-    /// The language whose rules check such files: a document's code blocks are checked as shell.
+    /// The language whose rules check such files: a document's commands are checked as shell.
     pub fn checked_as(self) -> Language {
         match self {
             Language::Document => Language::Shell,

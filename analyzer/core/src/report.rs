@@ -56,7 +56,7 @@ pub enum Language {
     Shell,
     /// A conda environment, or continuous integration with containers.
     Yaml,
-    /// A document in Markdown or reStructuredText: the commands in its code blocks.
+    /// A document in Markdown or reStructuredText: the commands in its code blocks and sentences.
     Document,
 }
 

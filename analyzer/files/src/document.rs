@@ -1,4 +1,4 @@
-//! Markdown and reStructuredText: the commands and the Dockerfiles in code blocks.
+//! Markdown and reStructuredText: the commands and the Dockerfiles in code blocks, and commands that install something in sentences.
 //!
 //! A document lists what a person types. Its findings are warnings, and no fix is safe, because a document may describe
 //! NVIDIA hosts on purpose. One that mentions ROCm has a way for AMD, and no findings.
@@ -21,7 +21,7 @@ pub(super) fn soften(diagnostics: &mut Vec<RawDiagnostic>) {
     }
 }
 
-/// Parses the code blocks of a document into `facts`.
+/// Parses the commands of a document into `facts`.
 pub(super) fn read<'a>(document: Text<'a>, facts: &mut Facts<'a>) {
     let mut is_windows = false;
     let mut lines = document.lines().peekable();
@@ -52,8 +52,45 @@ pub(super) fn read<'a>(document: Text<'a>, facts: &mut Facts<'a>) {
             if !is_windows {
                 block(document, &code, info, facts);
             }
+        } else if !is_windows && !advises_against(text) {
+            sentence(line, facts);
         }
     }
+}
+
+/// Reads the commands between backticks: ``run `pip install flash-attn` ``.
+fn sentence<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
+    let mut rest = line;
+    while let Some((_, after)) = rest.split_once('`') {
+        // reStructuredText has two of them.
+        let start = after.as_str().len() - after.as_str().trim_start_matches('`').len();
+        let Some((code, next)) = after.from(start).split_once('`') else {
+            return;
+        };
+        if installs(code.as_str()) {
+            shell::read(code, facts);
+        }
+        rest = next.from(next.as_str().len() - next.as_str().trim_start_matches('`').len());
+    }
+}
+
+/// `pip install flash-attn`, `docker run --gpus all …`
+fn installs(code: &str) -> bool {
+    let mut words = code.split_whitespace();
+    match words.next() {
+        Some("docker" | "podman") => words.next() == Some("run"),
+        Some("pip" | "pip3" | "conda" | "mamba" | "uv" | "python" | "python3") => {
+            words.any(|word| word == "install" || word == "add") && words.next().is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Whether a sentence may be about what not to do, or about an error.
+fn advises_against(sentence: &str) -> bool {
+    ["not ", "n't ", "nstead of", "rror", "void", "if you have"]
+        .iter()
+        .any(|word| sentence.contains(word))
 }
 
 /// Reads the lines of a code block in the language that it names.

@@ -9,6 +9,8 @@ use super::text::Text;
 pub struct Facts<'a> {
     pub requirements: Vec<Requirement<'a>>,
     pub indexes: Vec<Text<'a>>,
+    /// Those that uv selects here for a package, whatever extras and groups are chosen.
+    pub required_indexes: Vec<Text<'a>>,
     /// The requirements and constraints files that it includes, without those that are installed on some machines only.
     pub includes: Vec<Include<'a>>,
     pub images: Vec<Image<'a>>,

@@ -182,7 +182,7 @@ fn address(whole: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
 }
 
 /// A marker that depends on an extra or a kernel, or is false on a host with AMD GPUs.
-fn is_telling_marker(marker: &str) -> bool {
+pub(super) fn is_telling_marker(marker: &str) -> bool {
     let keys = ["extra", "platform_release", "platform_version"];
     keys.iter().any(|key| marker.contains(key)) || is_for_another_platform(marker)
 }

@@ -3,7 +3,9 @@
 
 use super::facts::{Facts, Include, Installer, Requirement};
 use super::pixi;
-use super::requirements::{is_for_another_platform, is_guarded_group, requirement};
+use super::requirements::{
+    is_for_another_platform, is_guarded_group, is_telling_marker, requirement,
+};
 use super::text::Text;
 
 /// Parses a `pyproject.toml` into `facts`.
@@ -12,6 +14,7 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let mut at = 0;
     // The packages that extras for CUDA require, in a lock file.
     let mut for_cuda = Vec::new();
+    let mut uv = UvIndexes::default();
     while at < source.as_str().len() {
         let rest = source.from(at);
         let line_length = rest
@@ -50,14 +53,59 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
                     let names = strings.iter().filter(|piece| piece.key.as_str() == "name");
                     for_cuda.extend(names.map(|piece| piece.text.as_str()));
                 }
+                uv.keep(table, key.as_str(), &strings);
                 keep(table, key, &strings, facts);
                 at += start + length;
             }
         }
     }
+    facts.required_indexes = uv.required();
     for package in &mut facts.requirements {
         package.guarded |=
             package.installer == Installer::Lock && for_cuda.contains(&package.name.as_str());
+    }
+}
+
+/// The named indexes of uv, and those that a package is installed from.
+#[derive(Default)]
+struct UvIndexes<'a> {
+    names: Vec<&'a str>,
+    addresses: Vec<Text<'a>>,
+    required: Vec<&'a str>,
+}
+
+impl<'a> UvIndexes<'a> {
+    fn keep(&mut self, table: &str, key: &str, strings: &[Piece<'a>]) {
+        match (table, key, strings) {
+            ("tool.uv.index", "name", [name, ..]) => self.names.push(name.text.as_str()),
+            ("tool.uv.index", "url", [address, ..]) => self.addresses.push(address.text),
+            // `{ index = "cuda", marker = "sys_platform == 'linux'" }`, or a list of them
+            ("tool.uv.sources", ..) => {
+                let is_index = |piece: &Piece<'_>| piece.key.as_str() == "index";
+                let mut rest = strings;
+                while let Some(at) = rest.iter().position(is_index) {
+                    let name = &rest[at];
+                    rest = &rest[at + 1..];
+                    let end = rest.iter().position(is_index).unwrap_or(rest.len());
+                    let is_choice = rest[..end].iter().any(|piece| match piece.key.as_str() {
+                        "marker" => is_telling_marker(piece.text.as_str()),
+                        _ => true,
+                    });
+                    if !is_choice {
+                        self.required.push(name.text.as_str());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn required(self) -> Vec<Text<'a>> {
+        let named = self.names.iter().zip(self.addresses);
+        named
+            .filter(|(name, _)| self.required.contains(name))
+            .map(|(_, address)| address)
+            .collect()
     }
 }
 

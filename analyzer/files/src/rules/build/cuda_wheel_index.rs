@@ -84,7 +84,7 @@ fn check(cx: &FileChecker<'_>) {
     if cx.facts.indexes.iter().any(is_rocm) || cx.is_ported {
         return;
     }
-    // With a CPU index in the same file, an extra or a group selects one.
+    // With a CPU index in the same file, an extra or a group selects one, unless uv selects by platform.
     let is_chosen = cx.language == Language::Pyproject
         && cx
             .facts
@@ -169,7 +169,11 @@ fn check(cx: &FileChecker<'_>) {
         else {
             continue;
         };
-        if is_chosen {
+        let is_required = || {
+            let mut required = cx.facts.required_indexes.iter();
+            required.any(|required| required.as_str() == url)
+        };
+        if is_chosen && !is_required() {
             cx.report(
                 &RULE,
                 Severity::Info,

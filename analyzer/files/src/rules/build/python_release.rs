@@ -106,6 +106,9 @@ fn report(cx: &FileChecker<'_>, specifier: &str, range: Range<usize>) {
         "PyTorch {} for ROCm has no wheel for Python {newest}; {oldest} is the oldest.",
         cx.target.torch
     );
-    let fix = RawFix::display_only(format!("Use Python {}", cx.target.python));
+    let fix = RawFix::display_only(format!(
+        "Use Python {}, or the newest from {oldest} on that the other requirements support",
+        cx.target.python
+    ));
     cx.report(&RULE, Severity::Warning, range, message, fix);
 }

@@ -1,4 +1,5 @@
-//! Requests for NVIDIA's compilers: a TensorRT engine (HW108), and code that Triton generates for CUDA (HW710).
+//! Requests for NVIDIA's compilers: a TensorRT engine (HW108), and code that Triton generates for CUDA (HW710), also through
+//! `triton.language.math`, which was CUDA's libdevice in Triton 2.
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
@@ -7,6 +8,8 @@ use crate::rules::triton::cuda_libdevice;
 use crate::rules::vendor::tensorrt;
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::Version;
+use hipward_analyzer_core::words::listed;
 
 pub(super) static ENGINE: PythonRule = PythonRule {
     rule: &tensorrt::RULE,
@@ -42,9 +45,37 @@ fn check_engine(cx: &PythonChecker<'_>, argument: Node) {
     }
 }
 
+/// The functions of Triton 3's `triton.language.math`. HW703 is about the missing tanh.
+const MATH: &str =
+    "abs ceil cos div_rn erf exp exp2 fdiv floor fma log log2 rsqrt sin sqrt sqrt_rn umulhi tanh";
+
+/// `tl.math.log1p(x)`
+fn check_math(cx: &PythonChecker<'_>, call: Node) {
+    let name = called(cx, call);
+    let is_missing = || {
+        cx.target().torch >= Version::new(2, 4)
+            && cx
+                .callee(call)
+                .is_some_and(|name| name.parts().len() == 4 && name.is_in("triton.language.math"))
+    };
+    if listed(MATH, name) || !is_missing() || has_any_text(cx, &["triton.__version__", "hasattr("])
+    {
+        return;
+    }
+    cx.report(
+        &cuda_libdevice::RULE,
+        call,
+        format!("Triton 3 has no {name} in triton.language.math, which was CUDA's libdevice in Triton 2."),
+        RawFix::display_only(format!("Call triton.language.extra.libdevice.{name}")),
+    );
+}
+
 /// `GPUTarget("cuda", 90, 32)`, `kernel.asm["ptx"]`
 fn check_target(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
+    if tree.kind(node) == Kind::Call && has_text(cx, "math") {
+        check_math(cx, node);
+    }
     let is = |value: Option<Node>, words: &[&str]| {
         value
             .and_then(|value| string(&cx.semantics, value))

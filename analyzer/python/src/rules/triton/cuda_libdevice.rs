@@ -10,7 +10,7 @@ declare_rule! {
     ///
     /// Finds imports from `triton.language.extra.cuda` and from Gluon's module for NVIDIA GPUs, uses of their functions such as
     /// `tl.extra.cuda.libdevice.tanh`, and calls of functions of `triton.language.extra.libdevice` that have no AMD equivalent, or of
-    /// `triton.language.libdevice`, which Triton 3 does not have. Also finds `GPUTarget("cuda", …)`, and the `ptx` and `cubin` of
+    /// `triton.language.libdevice` and of `triton.language.math`, such as `tl.math.log1p`, which Triton 3 does not have. Also finds `GPUTarget("cuda", …)`, and the `ptx` and `cubin` of
     /// a compiled kernel.
     ///
     /// ## Why on ROCm

@@ -175,6 +175,29 @@ const PACKAGES: &[Package] = &[
             "Require a current bitsandbytes",
         )
     },
+    // Read in the sdists of 0.7.7 to 0.8.3; https://github.com/deepspeedai/DeepSpeed/pull/2863
+    Package {
+        fine_from: Some(Version::new(0, 8)),
+        ..unavailable(
+            "deepspeed",
+            OWN,
+            "Before 0.8.2 DeepSpeed imports torch._six, which PyTorch 2 does not have.",
+            "Require a current DeepSpeed",
+        )
+    },
+    // https://docs.pytorch.org/FBGEMM/fbgemm_gpu/development/InstallationInstructions.html
+    other_build(
+        "fbgemm-gpu",
+        OWN,
+        "PyPI's FBGEMM is built for CUDA; its kernels do not run on an AMD GPU.",
+        "Install it from the ROCm index of your PyTorch, or build it",
+    ),
+    other_build(
+        "fbgemm-gpu-genai",
+        OWN,
+        "PyPI's FBGEMM is built for CUDA; its kernels do not run on an AMD GPU.",
+        "Install it from the ROCm index of your PyTorch, or build it",
+    ),
     // https://docs.vllm.ai/en/latest/getting_started/installation/gpu/
     other_build(
         "vllm",
