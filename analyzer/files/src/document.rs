@@ -1,4 +1,5 @@
-//! Markdown and reStructuredText: the commands and the Dockerfiles in code blocks, and commands that install something in sentences.
+//! Markdown and reStructuredText: the commands and the Dockerfiles in code blocks, and the commands in sentences that install
+//! something or start a container.
 //!
 //! A document lists what a person types. Its findings are warnings, and no fix is safe, because a document may describe
 //! NVIDIA hosts on purpose. One that mentions ROCm has a way for AMD, and no findings.
@@ -88,9 +89,16 @@ fn installs(code: &str) -> bool {
 
 /// Whether a sentence may be about what not to do, or about an error.
 fn advises_against(sentence: &str) -> bool {
-    ["not ", "n't ", "nstead of", "rror", "void", "if you have"]
-        .iter()
-        .any(|word| sentence.contains(word))
+    [
+        "not ",
+        "n't ",
+        "instead of",
+        "error",
+        "avoid",
+        "if you have",
+    ]
+    .iter()
+    .any(|words| contains(sentence, words))
 }
 
 /// Reads the lines of a code block in the language that it names.

@@ -37,6 +37,9 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
                     "[dev-packages" => "tool.poetry.dev-dependencies",
                     other => other.trim_start_matches('[').trim(),
                 };
+                if table == "tool.uv.index" {
+                    uv.indexes.push(UvIndex::default());
+                }
                 comment_in(trimmed.from(end), facts);
                 at += line_length;
             }
@@ -66,21 +69,35 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     }
 }
 
-/// The named indexes of uv, and those that a package is installed from.
+/// The indexes of uv, and the names of those that a package is installed from.
 #[derive(Default)]
 struct UvIndexes<'a> {
-    names: Vec<&'a str>,
-    addresses: Vec<Text<'a>>,
+    indexes: Vec<UvIndex<'a>>,
     required: Vec<&'a str>,
+}
+
+/// A table `[[tool.uv.index]]`.
+#[derive(Default)]
+struct UvIndex<'a> {
+    name: &'a str,
+    address: Option<Text<'a>>,
 }
 
 impl<'a> UvIndexes<'a> {
     fn keep(&mut self, table: &str, key: &str, strings: &[Piece<'a>]) {
-        match (table, key, strings) {
-            ("tool.uv.index", "name", [name, ..]) => self.names.push(name.text.as_str()),
-            ("tool.uv.index", "url", [address, ..]) => self.addresses.push(address.text),
+        match (table, strings) {
+            ("tool.uv.index", [value, ..]) => {
+                let Some(index) = self.indexes.last_mut() else {
+                    return;
+                };
+                match key {
+                    "name" => index.name = value.text.as_str(),
+                    "url" => index.address = Some(value.text),
+                    _ => {}
+                }
+            }
             // `{ index = "cuda", marker = "sys_platform == 'linux'" }`, or a list of them
-            ("tool.uv.sources", ..) => {
+            ("tool.uv.sources", _) => {
                 let is_index = |piece: &Piece<'_>| piece.key.as_str() == "index";
                 let mut rest = strings;
                 while let Some(at) = rest.iter().position(is_index) {
@@ -101,10 +118,10 @@ impl<'a> UvIndexes<'a> {
     }
 
     fn required(self) -> Vec<Text<'a>> {
-        let named = self.names.iter().zip(self.addresses);
-        named
-            .filter(|(name, _)| self.required.contains(name))
-            .map(|(_, address)| address)
+        let indexes = self.indexes.into_iter();
+        indexes
+            .filter(|index| self.required.contains(&index.name))
+            .filter_map(|index| index.address)
             .collect()
     }
 }

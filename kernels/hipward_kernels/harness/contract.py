@@ -198,8 +198,8 @@ def generator_states(device: torch.device) -> list[Any]:
     if device.type != "cpu":
         states.append(torch.cuda.get_rng_state(device).tolist())
     if numpy := sys.modules.get("numpy"):
-        kind, keys, *rest = numpy.random.get_state()
-        states.append([kind, keys.tolist(), *rest])
+        # Of another generator it is no tuple.
+        states.append(repr(numpy.random.get_state()))
     return states
 
 

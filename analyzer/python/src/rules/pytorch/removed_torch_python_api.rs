@@ -16,7 +16,7 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// Code that pins an old PyTorch gets a newer one with ROCm: the builds for ROCm 6 begin with PyTorch 2.3, and those for
-    /// ROCm 7 with 2.8. There the import raises `ModuleNotFoundError`, and the function raises `RuntimeError` or is no attribute.
+    /// ROCm 7 with 2.10. There the import raises `ModuleNotFoundError`, and the function raises `RuntimeError` or is no attribute.
     ///
     /// Imports in a `try` that handles the failure, and uses behind a test of the version, are not reported.
     ///
@@ -102,7 +102,7 @@ const REMOVED: &[Removed] = &[
         None,
     ),
     removed(
-        (2, 4),
+        (2, 5),
         "torch.distributed.pipeline",
         "Use torch.distributed.pipelining",
         None,
