@@ -168,11 +168,8 @@ class Trials:
         inputs = self._snippet.inputs(seed)
         arguments = cloned(inputs)
         try:
-            seed_everything(seed)
-            unused = generator_states(self._snippet.device)
-            with torch.no_grad():
-                result = self._eager(*arguments)
-            drew_numbers = generator_states(self._snippet.device) != unused
+            result = call_seeded(self._eager, arguments, seed)
+            may_be_random = self.eager_is_random is None and self._drew_numbers(seed)
             self.containers |= container_types(result)
             eager = flatten(result)
             del result
@@ -180,12 +177,12 @@ class Trials:
             self.eager_changes_inputs |= not same_bits(arguments, inputs)
             # Frees memory that the reference may need.
             del arguments
-            if self.eager_is_random is None and not drew_numbers:
-                self.eager_is_random = False
-            elif self.eager_is_random is None:
+            if may_be_random:
                 other = results_of(self._eager, cloned(inputs), seed + 1)
                 self.eager_is_random = not same_bits(other, eager)
                 del other
+            elif self.eager_is_random is None:
+                self.eager_is_random = False
         except JobFailedError:
             raise
         except BaseException as error:
@@ -214,6 +211,12 @@ class Trials:
         if others_s + (0.0 if is_kept else known.seconds) > SLOW_SECONDS:
             self.seeds = self.seeds[: max(self.seeds.index(seed), FEWEST_SEEDS)]
         return trial
+
+    def _drew_numbers(self, seed: int) -> bool:
+        """Whether a call that was seeded with `seed` has drawn random numbers since."""
+        after = generator_states(self._snippet.device)
+        seed_everything(seed)
+        return after != generator_states(self._snippet.device)
 
     def _reference(self, seed: int, inputs: list[Any]) -> _Reference:
         """The kept reference if it is of these inputs, or a new one."""
