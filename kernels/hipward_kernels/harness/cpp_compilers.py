@@ -16,8 +16,8 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST = 4
-"""Compilers at a time: each may need some hundred megabytes of the job's memory."""
+MOST = 8
+"""Compilers at a time: each needs about 100 MB of the job's memory."""
 
 
 @contextmanager

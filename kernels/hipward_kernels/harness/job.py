@@ -81,7 +81,7 @@ WARM_SECONDS = 0.25
 WARM_SECONDS_AT_MOST = 3.0
 
 EAGER_CALLS = 2
-"""Trials in which Model is called once more, to see that its results are repeatable."""
+"""Trials in which Model, or its copy, is called once more, to see that its results are repeatable."""
 
 SAMPLING_OVERHEAD = 2.0
 """Duration of sampling relative to the samples: it includes other calls of a turn, and the creation of inputs."""
@@ -522,7 +522,7 @@ class _Run:
             self.lines.step("precision", variant)
             # A copy of Model needs no trial that would be computed again.
             among = trials.at_hand() if variant == CONTROL else None
-            calls = EAGER_CALLS if variant == EAGER else math.inf
+            calls = EAGER_CALLS if variant in (EAGER, CONTROL) else math.inf
             result = self._with_memory(trials, lambda: precision.check(built.call, trials, among, calls))
             if result.reason is not None:
                 because = self._cause(variant, built, trials)

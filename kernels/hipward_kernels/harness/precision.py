@@ -45,7 +45,7 @@ def check(
 ) -> Precision:
     """Compares a variant with the reference on every seed, or `among` some. Exceptions of `call` are passed on.
 
-    Model itself is called for `calls` of them. For the others, its results are in the trials.
+    Model itself, or its copy, is called for `calls` of them. For the others, its results are in the trials.
     """
     worst: dict[str, OutputError] = {}
     seeds = 0
