@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::facts::{Facts, names_rocm};
+use super::facts::{Facts, Installer, Requirement, names_rocm};
 use crate::{FileOptions, embedded_python, rules};
 use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, RawFix};
 use hipward_analyzer_core::rule::Rule;
@@ -114,8 +114,12 @@ impl<'a> FileChecker<'a> {
 const WRITTEN: &[&str] = &["PYTORCH_ROCM_ARCH", "AMD_SERIALIZE_KERNEL"];
 
 /// True if ROCm is named outside of comments, images, indexes, package names and [`WRITTEN`]: a file in which one image
-/// was changed for ROCm may need more changes.
+/// was changed for ROCm may need more changes. Nor in a lock file, which quotes what packages say about themselves.
 fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
+    let is_locked = |found: &Requirement<'_>| found.installer == Installer::Lock;
+    if facts.requirements.iter().any(is_locked) {
+        return false;
+    }
     let images = facts.images.iter().map(|image| image.name.range());
     let indexes = facts.indexes.iter().map(|index| index.range());
     let names = facts.requirements.iter().map(|found| found.name.range());

@@ -11,7 +11,8 @@ declare_rule! {
     /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries, and NVRTC's option for an
     /// NVIDIA architecture. Also `cuda_pipeline.h` and similar headers, and intrinsics that round down, up or to zero, such as
     /// `__fadd_rd`, which HIP declares only with a macro, and most conversions of `bfloat16` with a rounding in their names.
-    /// CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit.
+    /// CUB's `CubDebugExit` is one of them: hipCUB has `HipcubDebug`, which does not exit. So are CUB's macros, such as
+    /// `CUB_WARP_THREADS`, outside of CUB's own sources.
     ///
     /// ## Why on ROCm
     ///
@@ -97,6 +98,9 @@ fn check(cx: &CudaChecker<'_>) {
         }
     }
     let rounds = |word: &str| !has_macro && is_rounded(word);
+    let is_cub = ["CUB_NAMESPACE_BEGIN", "CUB_NS_PREFIX"]
+        .iter()
+        .any(|word| !cx.source.places(word).is_empty());
     let found: Vec<_> = cx
         .source
         .words()
@@ -107,6 +111,7 @@ fn check(cx: &CudaChecker<'_>) {
                     || rounds(word)
                     || is_bfloat16_conversion(word)
                     || OTHERS.contains(word)
+                    || (is_macro_of_cub(word) && !is_cub)
             }
         })
         .filter(|(word, _)| !is_defined(cx, word))
@@ -127,6 +132,9 @@ fn check(cx: &CudaChecker<'_>) {
         let mut message = format!("{library} has no equivalent of `{word}`.");
         let fix = match word {
             "CubDebugExit" => "Define it for AMD, with `HipcubDebug`".to_owned(),
+            "CUB_WARP_THREADS" => {
+                "Use `HIPCUB_WARP_THREADS` on AMD, which is 64 there".to_owned()
+            }
             "__trap" => "Call `abort()` or `__builtin_trap()` on AMD".to_owned(),
             "__float2bfloat16_rn" => {
                 "Use `__float2bfloat16`, which rounds in the same way".to_owned()
@@ -150,6 +158,17 @@ fn check(cx: &CudaChecker<'_>) {
 
 /// Functions of CUDA's headers and of NVIDIA's compiler that HIPIFY's tables do not have.
 const OTHERS: [&str; 2] = ["make_bfloat162", "__nvvm_get_smem_pointer"];
+
+/// `CUB_LOG_WARP_THREADS(0)`: hipCUB's macros begin with `HIPCUB_` and `ROCPRIM_`.
+fn is_macro_of_cub(word: &str) -> bool {
+    word.strip_prefix("CUB_").is_some_and(|name| {
+        listed(
+            "WARP_THREADS LOG_WARP_THREADS PTX_LOG_WARP_THREADS MAX MIN \
+             QUOTIENT_FLOOR QUOTIENT_CEILING ROUND_UP_NEAREST ROUND_DOWN_NEAREST",
+            name,
+        )
+    })
+}
 
 /// True if AMD compiles a definition of the word in this source. `#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800)`
 /// is around many.

@@ -7,8 +7,8 @@ use hipward_analyzer_core::words::listed;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds headers of libcu++ (`cuda/std/…`, `cuda/atomic`, `cuda/barrier`, `cuda/pipeline` and similar) and their
-    /// namespaces.
+    /// Finds headers of libcu++ (`cuda/std/…`, `cuda/atomic`, `cuda/barrier`, `cuda/pipeline` and similar), and each line that uses
+    /// their namespaces.
     ///
     /// ## Why on ROCm
     ///
@@ -51,7 +51,6 @@ const NAMES: &str = "std ptx ceil_div round_up round_down pipeline make_pipeline
 
 fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
-    let mut is_included = false;
     for (header, token) in source.includes() {
         let Some(rest) = header.strip_prefix("cuda/") else {
             continue;
@@ -61,7 +60,6 @@ fn check(cx: &CudaChecker<'_>) {
         if rest.contains('.') || (standard.is_none() && rest.contains('/')) {
             continue;
         }
-        is_included = true;
         let fix = match (standard, rest) {
             (Some(name), _) => format!("Include `<{name}>`, or `<hip/std/{name}>` of libhipcxx"),
             (None, "pipeline" | "barrier") => "Use `__syncthreads()` and plain copies".to_owned(),
@@ -75,16 +73,23 @@ fn check(cx: &CudaChecker<'_>) {
             RawFix::display_only(fix),
         );
     }
-    // `cuda::std::span`, where another header includes libcu++'s
+    // `cuda::std::span`, `cuda::make_pipeline`
     let places = source.places("cuda");
-    let is_own = places.iter().any(|at| source.before(*at, 1) == "namespace");
-    let used = places.iter().find(|at| {
+    if places.iter().any(|at| source.before(*at, 1) == "namespace") {
+        return;
+    }
+    let is_name = |at: &&u32| {
         source.token_text(**at + 1) == "::"
             && (source.before(**at, 1) != "::" || is_global(source, **at - 1))
             && listed(NAMES, source.token_text(**at + 2))
-            && cx.is_for_both(**at)
-    });
-    if let Some(at) = used.filter(|_| !is_included && !is_own) {
+    };
+    let mut last = None;
+    for at in places.iter().filter(is_name) {
+        // One finding for a line.
+        let shares_line = |last: u32| !source.slice(last..*at + 1).contains('\n');
+        if last.replace(*at).is_some_and(shares_line) {
+            continue;
+        }
         cx.report(
             &RULE,
             *at..*at + 3,

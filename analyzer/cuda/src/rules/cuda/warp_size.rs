@@ -3,6 +3,7 @@
 mod constants;
 mod halves;
 mod lanes;
+mod transposes;
 
 use crate::{CudaChecker, Kind, Source};
 use halves::{exchanges_within_halves, works_on_halves};
@@ -15,7 +16,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31,
-    /// a reduction over shuffles that begins at 16, and beside these CUB's `WarpReduce` and `WarpScan` without a width. Other uses of 32 (tiles, packed bits, sizes) are not reported.
+    /// a reduction over shuffles that begins at 16, and beside these CUB's `WarpReduce` and `WarpScan` without a width. Also
+    /// launches of 32 threads with CUB's transposes within a warp (`BLOCK_LOAD_WARP_TRANSPOSE`), as in selective scans. Other uses of 32 (tiles, packed bits, sizes) are not reported.
     /// Neither is a source in which every shuffle has a width, which uses cooperative-group tiles of 32, or which counts lanes
     /// to 32 and exchanges data over at most 16 lanes only (`__shfl_xor`, `__shfl_down` and `__shfl_up`): each half of a wavefront
     /// then does what a warp does. Neither is a reduction inside `if (tid < 32)`, nor a number of a part of a block (`threadIdx.x >> 5`) in a source whose kernels have no
@@ -72,7 +74,7 @@ declare_rule! {
         title: "A wavefront has 64 lanes, not 32",
         family: CudaCpp,
         severity: Warning,
-        also: [Error "where warpSize has to be a constant, and in host code"],
+        also: [Error "where warpSize has to be a constant, in host code, and for transposes of hipCUB"],
         applicability: DisplayOnly,
         targets: "targets with wavefronts of 64 lanes; for warpSize, every target from ROCm 7.0 on",
         lesson: Some("port/lanes"),
@@ -91,6 +93,7 @@ fn check(cx: &CudaChecker<'_>) {
     if cx.target.arch.wavefront() != 64 || knows_amds_lanes(source) {
         return;
     }
+    transposes::report(cx);
     if counts_to_32(source) {
         warps_of_cub(cx);
     }

@@ -10,10 +10,10 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `pytorch-cuda`, `cudatoolkit`, `cuda-toolkit`, `cudnn` and `nccl` in an `environment.yml`, in Pixi's
-    /// manifest and in `conda install`, and packages with a build for CUDA: `pytorch=*=cuda*`. In Pixi's manifest also
+    /// manifest and in `conda install`, and packages with a build for CUDA: `pytorch=*=cuda*`, `pytorch-scatter=2.0.7=py38_torch_1.9.0_cu111`. In Pixi's manifest also
     /// `cuda` in `platforms` or `system-requirements`: Pixi then installs nothing on a host without NVIDIA's driver.
-    /// Also finds `xformers::xformers`, and `pytorch` from the channel `pytorch` if no other package of the file selects
-    /// CUDA or the CPU.
+    /// Also finds `xformers::xformers`, and `pytorch`, `torchvision` and `torchaudio` beside a package that selects CUDA, or from the
+    /// channel `pytorch` if no package selects the CPU.
     ///
     /// ## Why on ROCm
     ///
@@ -79,28 +79,45 @@ fn is_cuda(name: &str) -> bool {
         || starts.iter().any(|start| name.starts_with(start))
 }
 
+/// `=*=cuda*`, `=1.9.0=py3.8_cuda11.1_cudnn8.0.5_0`, `=1.7.2=py38_torch_1.9.0_cu111`
+fn is_cuda_build(specifier: &str) -> bool {
+    let names_release = |part: &str| {
+        part.strip_prefix("cu")
+            .is_some_and(|release| release.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    specifier.contains("cuda") || specifier.split(['=', '_']).any(names_release)
+}
+
 fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
     let selects = |found: &Requirement<'_>| {
-        is_cuda(&found.normalized()) || found.specifier.as_str().contains("cuda")
+        is_cuda(&found.normalized()) || is_cuda_build(found.specifier.as_str())
     };
     let packages = cx.facts.requirements.iter();
     let packages = packages.filter(|found| found.installer == Installer::Conda);
-    let is_selected = packages
+    let selects_cuda = packages.clone().any(selects);
+    let selects_cpu = packages
         .clone()
-        .any(|found| selects(found) || found.name.as_str() == "cpuonly");
+        .any(|found| found.name.as_str() == "cpuonly");
     for requirement in packages.filter(|found| !found.guarded) {
         let name = requirement.name.as_str();
+        // In a command, they are beside another package that is reported.
+        let is_listed = cx.command_at(requirement.whole.range().start).is_none();
+        let is_pytorch =
+            name == "pytorch" || is_listed && matches!(name, "torchvision" | "torchaudio");
         let message = if selects(requirement) {
             format!(
                 "{name} is CUDA or selects a CUDA build; conda has no ROCm build under this name."
             )
+        } else if is_pytorch && is_listed && selects_cuda {
+            format!("conda has no build of {name} for ROCm.")
         } else if requirement.whole.as_str().starts_with("xformers::")
-            || name == "pytorch" && !is_selected && is_of_pytorch(cx, requirement)
+            || is_pytorch && !selects_cuda && !selects_cpu && is_of_pytorch(cx, requirement)
         {
-            format!("The channel {name} has no build of {name} for ROCm.")
+            let channel = if is_pytorch { "pytorch" } else { name };
+            format!("The channel {channel} has no build of {name} for ROCm.")
         } else {
             continue;
         };

@@ -3,15 +3,15 @@
 use crate::checker::FileChecker;
 use crate::facts::{Command, Installer, Requirement, contains, names_rocm};
 use crate::rules::helpers::releases;
-use crate::rules::helpers::specifiers::{Release, newest_torch};
+use crate::rules::helpers::specifiers::{Release, newest, newest_torch};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity, Version};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds requirements and `pip install` commands that limit `torch` to releases before the target's, without the
-    /// index of a ROCm build, and `pip install torch` in an image that does not contain PyTorch, or in an environment that a script
+    /// Finds requirements and `pip install` commands that limit `torch`, or `torchvision` or `torchaudio`, each release of which
+    /// requires one of `torch`, to releases before the target's, without the index of a ROCm build, and `pip install torch` in an image that does not contain PyTorch, or in an environment that a script
     /// has created. In a lock file of uv, Poetry or PDM, finds PyPI's `torch` of any release.
     ///
     /// ## Why on ROCm
@@ -89,12 +89,23 @@ fn check(cx: &FileChecker<'_>) {
         let has_only_rocm = name.contains("rocm/dev");
         image.guarded || name.contains("torch") || names_rocm(name) && !has_only_rocm
     });
-    for requirement in requirements.iter().filter(|found| {
-        !found.guarded
-            && found.installer != Installer::Conda
-            && found.normalized() == "torch"
-            && !is_for_another_system(cx, found)
-    }) {
+    for requirement in requirements {
+        if requirement.guarded || requirement.installer == Installer::Conda {
+            continue;
+        }
+        if let Some(torch) = torch_of(requirement) {
+            if torch < cx.target.torch
+                && !(is_new && torch >= releases::FIRST_TORCH)
+                && !is_beside_torch(cx, requirement)
+                && !is_for_another_system(cx, requirement)
+            {
+                report_companion(cx, requirement, torch);
+            }
+            continue;
+        }
+        if requirement.normalized() != "torch" || is_for_another_system(cx, requirement) {
+            continue;
+        }
         let newest = newest_torch(requirement.specifier.as_str());
         match newest.map(Release::minor) {
             Some(newest) if is_new && newest >= releases::FIRST_TORCH => {}
@@ -179,6 +190,50 @@ fn builds(release: Version) -> String {
         }
         None => String::new(),
     }
+}
+
+/// The release of PyTorch that this release of torchvision or torchaudio requires, `torch==2.0.1` in the metadata of their
+/// wheels. None for a lock file, which lists that release as well.
+fn torch_of(requirement: &Requirement<'_>) -> Option<Version> {
+    let name = requirement.normalized();
+    let is_vision = name == "torchvision";
+    if requirement.installer == Installer::Lock || !is_vision && name != "torchaudio" {
+        return None;
+    }
+    let [major, minor, _] = newest(requirement.specifier.as_str())?.0;
+    // torchvision 0.15 and torchaudio 2.0 belong to PyTorch 2.0; 0.14 and 0.13 to 1.13.
+    match (is_vision, major) {
+        (true, 0) if minor >= 15 => Some(Version::new(2, minor - 15)),
+        (true, 0) => Some(Version::new(1, minor.checked_sub(1)?)),
+        (false, 0) => Some(Version::new(1, minor)),
+        (false, 2) => Some(Version::new(2, minor)),
+        _ => None,
+    }
+}
+
+/// In the same command as PyTorch, which is reported instead.
+fn is_beside_torch(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
+    let own = cx.command_at(requirement.whole.range().start);
+    own.is_some_and(|own| {
+        let mut requirements = cx.facts.requirements.iter();
+        requirements.any(|found| {
+            found.normalized() == "torch" && own.contains(&found.whole.range().start)
+        })
+    })
+}
+
+fn report_companion(cx: &FileChecker<'_>, requirement: &Requirement<'_>, torch: Version) {
+    let name = requirement.name.as_str();
+    cx.report(
+        &RULE,
+        Severity::Warning,
+        requirement.whole.range(),
+        format!("This {name} requires torch {torch}: pip installs PyPI's build, for CUDA, over a ROCm build of another release."),
+        RawFix::display_only(format!(
+            "Allow the release for PyTorch {}, and install both from an index for ROCm",
+            cx.target.torch
+        )),
+    );
 }
 
 fn report_old(cx: &FileChecker<'_>, requirement: &Requirement<'_>, newest: Version) {

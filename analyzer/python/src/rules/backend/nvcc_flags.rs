@@ -83,7 +83,7 @@ const UNKNOWN: &[&str] = &[
     "--use_fast_math",
     "--ptxas-options",
     "-Xptxas",
-    "-arch=sm_",
+    "-arch=",
     "-maxrregcount",
     "--maxrregcount",
     "--generate-line-info",

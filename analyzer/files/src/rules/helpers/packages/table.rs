@@ -185,6 +185,26 @@ const PACKAGES: &[Package] = &[
             "Require a current DeepSpeed",
         )
     },
+    // https://pypi.org/project/timm/0.3.2/, timm/models/layers/helpers.py
+    Package {
+        fine_from: Some(Version::new(0, 4)),
+        ..unavailable(
+            "timm",
+            OWN,
+            "Before 0.4 timm imports torch._six, which PyTorch 2 does not have.",
+            "Require a current timm",
+        )
+    },
+    // https://pypi.org/project/torchdata/0.6.1/: torch==2.0.1
+    Package {
+        fine_from: Some(Version::new(0, 7)),
+        ..other_build(
+            "torchdata",
+            OWN,
+            "Before 0.7 torchdata requires one release of torch, which pip installs from PyPI, for CUDA.",
+            "Require a current torchdata",
+        )
+    },
     // https://docs.pytorch.org/FBGEMM/fbgemm_gpu/development/InstallationInstructions.html
     other_build(
         "fbgemm-gpu",
