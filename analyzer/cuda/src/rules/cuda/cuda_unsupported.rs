@@ -132,9 +132,7 @@ fn check(cx: &CudaChecker<'_>) {
         let mut message = format!("{library} has no equivalent of `{word}`.");
         let fix = match word {
             "CubDebugExit" => "Define it for AMD, with `HipcubDebug`".to_owned(),
-            "CUB_WARP_THREADS" => {
-                "Use `HIPCUB_WARP_THREADS` on AMD, which is 64 there".to_owned()
-            }
+            "CUB_WARP_THREADS" => "Use `HIPCUB_WARP_THREADS` on AMD, which is 64 there".to_owned(),
             "__trap" => "Call `abort()` or `__builtin_trap()` on AMD".to_owned(),
             "__float2bfloat16_rn" => {
                 "Use `__float2bfloat16`, which rounds in the same way".to_owned()

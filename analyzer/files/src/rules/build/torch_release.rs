@@ -94,11 +94,9 @@ fn check(cx: &FileChecker<'_>) {
             continue;
         }
         if let Some(torch) = torch_of(requirement) {
-            if torch < cx.target.torch
-                && !(is_new && torch >= releases::FIRST_TORCH)
-                && !is_beside_torch(cx, requirement)
-                && !is_for_another_system(cx, requirement)
-            {
+            let has_build = is_new && torch >= releases::FIRST_TORCH;
+            let is_fine = has_build || is_beside_torch(cx, requirement);
+            if torch < cx.target.torch && !is_fine && !is_for_another_system(cx, requirement) {
                 report_companion(cx, requirement, torch);
             }
             continue;
@@ -216,9 +214,8 @@ fn is_beside_torch(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool 
     let own = cx.command_at(requirement.whole.range().start);
     own.is_some_and(|own| {
         let mut requirements = cx.facts.requirements.iter();
-        requirements.any(|found| {
-            found.normalized() == "torch" && own.contains(&found.whole.range().start)
-        })
+        requirements
+            .any(|found| found.normalized() == "torch" && own.contains(&found.whole.range().start))
     })
 }
 

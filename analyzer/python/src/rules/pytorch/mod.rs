@@ -2,7 +2,9 @@
 //! module does not contain them.
 
 pub mod removed_torch_python_api;
+pub mod weights_only;
 
 rules! {
     removed_torch_python_api,
+    weights_only,
 }

@@ -12,8 +12,8 @@ const FIX: &str = "Use a multiple of 64 threads on AMD";
 /// parameter of the template `launch` is the number of threads. rocPRIM refuses a part of a wavefront at compile time.
 pub(super) fn report(cx: &CudaChecker<'_>) {
     let source = cx.source;
-    let is_used = |method: &&str| source.places(method).iter().any(|at| cx.is_for_both(*at));
-    if !METHODS.iter().any(|method| is_used(&method)) {
+    let is_used = |method: &str| source.places(method).iter().any(|at| cx.is_for_both(*at));
+    if !METHODS.iter().any(|method| is_used(method)) {
         return;
     }
     for number in 0..source.token_count() {
@@ -38,7 +38,14 @@ pub(super) fn report(cx: &CudaChecker<'_>) {
             "hipCUB's transposes within a warp need whole wavefronts of 64 lanes; this block has {threads} threads."
         );
         let fix = RawFix::display_only(FIX);
-        cx.report_as(&RULE, severity, HandledBy::You, number..number + 1, message, fix);
+        cx.report_as(
+            &RULE,
+            severity,
+            HandledBy::You,
+            number..number + 1,
+            message,
+            fix,
+        );
     }
 }
 
@@ -47,7 +54,10 @@ fn is_launch(source: &Source<'_>, number: u32) -> bool {
     let name = source.before(number, 2);
     source.before(number, 1) == "<"
         && source.kind(number.saturating_sub(2)) == Kind::Word
-        && source.places(name).iter().any(|at| counts_threads(source, *at))
+        && source
+            .places(name)
+            .iter()
+            .any(|at| counts_threads(source, *at))
 }
 
 /// `template <int kNThreads, int kNItems, typename T> void launch(`
@@ -63,8 +73,13 @@ fn counts_threads(source: &Source<'_>, name: u32) -> bool {
     (close.saturating_sub(60)..close).any(|at| {
         source.token_text(at) == "template"
             && source.token_text(at + 1) == "<"
-            && source.angle_end(at + 1).is_some_and(|end| end == close + 1 || end == close)
-            && source.token_text(at + 3).to_ascii_lowercase().contains("threads")
+            && source
+                .angle_end(at + 1)
+                .is_some_and(|end| end == close + 1 || end == close)
+            && source
+                .token_text(at + 3)
+                .to_ascii_lowercase()
+                .contains("threads")
     })
 }
 
@@ -78,6 +93,8 @@ fn is_operation(source: &Source<'_>, number: u32) -> bool {
         return false;
     };
     let arguments = source.arguments(&(open..end));
-    arguments.get(1).is_some_and(|second| *second == (number..number + 1))
+    arguments
+        .get(1)
+        .is_some_and(|second| *second == (number..number + 1))
         && (open..end).any(|at| METHODS.contains(&source.token_text(at)))
 }
