@@ -6,6 +6,7 @@ use super::pixi;
 use super::requirements::{
     is_for_another_platform, is_guarded_group, is_telling_marker, requirement,
 };
+use super::shell;
 use super::text::Text;
 
 /// Parses a `pyproject.toml` into `facts`.
@@ -225,8 +226,21 @@ fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Fa
         "build-system" => name == "requires",
         "project.optional-dependencies" | "dependency-groups" | "tool.pdm.dev-dependencies" => true,
         "tool.uv" => name.ends_with("dependencies"),
-        _ => false,
+        _ => table.starts_with("tool.hatch.envs.") && name.ends_with("dependencies"),
     };
+    // Commands of Hatch, PDM and Poe.
+    let is_script = table.starts_with("tool.hatch.envs.") && table.ends_with(".scripts")
+        || matches!(table, "tool.pdm.scripts" | "tool.poe.tasks");
+    if is_script {
+        let commands = strings.iter().filter(|piece| {
+            let key = piece.key.as_str();
+            key.is_empty() || key == "cmd" || key == "shell"
+        });
+        for piece in commands {
+            shell::read_guarded(piece.text, is_guarded_group(name), facts);
+        }
+        return;
+    }
     let is_optional = matches!(table, "project.optional-dependencies" | "dependency-groups");
     let guarded = is_optional && is_guarded_group(name);
     if is_list {

@@ -99,10 +99,16 @@ fn check(cx: &CudaChecker<'_>) {
                     format!("{arch} has no fp8: `{hip}` converts in software."),
                     RawFix::unsafe_edits(title, edits),
                 ),
-                Some(Fp8Format::Fnuz) => (
-                    format!("`{cuda}` is `{hip}` on {arch}: the FNUZ format, half the range."),
-                    RawFix::unsafe_edits(title, edits),
-                ),
+                Some(Fp8Format::Fnuz) => {
+                    let range = match cuda.to_ascii_lowercase().contains("e4m3") {
+                        true => "with a maximum of 240 instead of 448",
+                        false => "where the same bits are half the number",
+                    };
+                    (
+                        format!("`{cuda}` is `{hip}` on {arch}: the FNUZ format, {range}."),
+                        RawFix::unsafe_edits(title, edits),
+                    )
+                }
                 Some(_) => (
                     format!("`{cuda}` is `{hip}` on {arch}: the same OCP format."),
                     RawFix::safe_edits(title, edits),

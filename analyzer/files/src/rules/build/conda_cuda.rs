@@ -126,11 +126,22 @@ fn check(cx: &FileChecker<'_>) {
             Severity::Error,
             requirement.whole.range(),
             message,
-            RawFix::display_only(match name.starts_with("cupy") {
-                true => "Remove it, and install cupy-rocm-7-0 with pip",
-                false => "Remove it, and install PyTorch with pip from a ROCm index",
-            }),
+            RawFix::display_only(instead_of(name)),
         );
+    }
+}
+
+/// What to install with pip in place of a package.
+fn instead_of(name: &str) -> &'static str {
+    let is_extension = |rest: &str| !listed("cuda gpu lightning", rest);
+    match name {
+        "tensorflow-gpu" => "Remove it, and install tensorflow-rocm with pip",
+        "faiss-gpu" => "Remove it, and build Faiss with FAISS_ENABLE_ROCM, or use faiss-cpu",
+        _ if name.starts_with("cupy") => "Remove it, and install cupy-rocm-7-0 with pip",
+        _ if name.strip_prefix("pytorch-").is_some_and(is_extension) => {
+            "Remove it, and build it with pip beside PyTorch for ROCm"
+        }
+        _ => "Remove it, and install PyTorch with pip from a ROCm index",
     }
 }
 

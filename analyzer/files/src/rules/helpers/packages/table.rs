@@ -192,7 +192,7 @@ const PACKAGES: &[Package] = &[
             "timm",
             OWN,
             "Before 0.4 timm imports torch._six, which PyTorch 2 does not have.",
-            "Require a current timm",
+            "Require timm 0.4.12 or later",
         )
     },
     // https://pypi.org/project/torchdata/0.6.1/: torch==2.0.1
@@ -202,7 +202,7 @@ const PACKAGES: &[Package] = &[
             "torchdata",
             OWN,
             "Before 0.7 torchdata requires one release of torch, which pip installs from PyPI, for CUDA.",
-            "Require a current torchdata",
+            "Require torchdata 0.7 to 0.9, or a current one, which has no datapipes",
         )
     },
     // https://docs.pytorch.org/FBGEMM/fbgemm_gpu/development/InstallationInstructions.html
