@@ -12,7 +12,7 @@ const words = [
   /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,
   /MinkowskiEngine|torchsparse|kaolin|marlin|modelopt|pytorch_quantization|nvfuser|jtop|nvitop|gpustat|pynvml_utils|import warp|cuda_shared_memory|taichi|isaac|task_type|faster_whisper|ctranslate2/,
   /torch\._six|functional_tensor|models\.utils import|utils\.ffi|distributed\.pipeline\b|torch(\.| import[^\n]*\b)(symeig|eig|lstsq|matrix_rank|solve|rfft|irfft|ifft|gels|btrifact)\b|torchaudio(\.| import[^\n]*\b)(backend|io|sox_effects|kaldi_io|info|\w+_audio_backends?)\b/,
-  /["']args["']: args\b|torch\.save\(([\w.]+\.)?(model|net|network),/,
+  /["']--local_rank["']|["']args["']: args\b|torch\.save\(([\w.]+\.)?(model|net|network),/,
   /(_capability|_sm_|nvidia\w*\()[^]{0,200}\braise\b|assert[^]{0,100}(_capability|_sm_|nvidia\w*\()|_attention_impl\(["']FA/,
   /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]|CUDA out of memory\.?["'],|extra_ldflags|libraries\.append/,
 ];

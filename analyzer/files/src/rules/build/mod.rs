@@ -8,7 +8,6 @@ pub mod cuda_libraries;
 pub mod cuda_local_version;
 pub mod cuda_variable;
 pub mod cuda_wheel_index;
-pub mod distributed_launch;
 pub mod nvcc_command;
 pub mod nvcc_options;
 pub mod nvidia_base_image;
@@ -37,5 +36,4 @@ rules! {
     cuda_libraries,
     cpp_standard,
     python_release,
-    distributed_launch,
 }

@@ -266,7 +266,11 @@ pub(crate) fn uses(cx: &FileChecker<'_>, of: &'static Rule, uses: &[ApiRule]) {
         let is_empty = |setting: &&Setting<'_>| {
             // `X=<GPU_ID>` in a document is for a value to be filled in.
             let end = setting.value.range().end;
-            if cx.source.get(end..).is_some_and(|rest| rest.starts_with('<')) {
+            if cx
+                .source
+                .get(end..)
+                .is_some_and(|rest| rest.starts_with('<'))
+            {
                 return false;
             }
             // `X:` in YAML passes on the host's value.

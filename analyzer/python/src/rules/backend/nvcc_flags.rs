@@ -107,13 +107,13 @@ const USES: &[ApiRule] = &[
     api_rule(
         ApiPattern::Call("torch.cuda.get_gencode_flags"),
         Severity::Error,
-        "On ROCm this raises ValueError: it splits names such as sm_90, and here they are such as {arch}.",
+        "On ROCm this raises ValueError: it expects names such as sm_90, not {arch}.",
         "Omit nvcc's options if torch.version.hip is set",
     ),
     api_rule(
         ApiPattern::Variable("RWKV_CUDA_ON", &["1"]),
         Severity::Error,
-        "With this the package rwkv builds its extension with --use_fast_math, at which hipcc stops.",
+        "With this rwkv builds its extension with --use_fast_math, at which hipcc stops.",
         "Set it to 0: rwkv then uses PyTorch's operators",
     ),
 ];
@@ -184,7 +184,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             &RULE,
             Severity::Warning,
             node,
-            "On ROCm PyTorch replaces CUDA by HIP in this macro, so the sources do not see it.",
+            "PyTorch replaces CUDA by HIP in this macro on ROCm, so sources do not see it.",
             RawFix::display_only("Test for the name with HIP as well"),
         );
         return;
@@ -192,7 +192,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     cx.report(
         &RULE,
         node,
-        format!("On ROCm hipcc gets this option. hipcc is clang and stops at {option}."),
+        format!("On ROCm hipcc gets this option: clang stops at {option}."),
         RawFix::display_only("Omit nvcc's options if torch.version.hip is set"),
     );
 }

@@ -93,8 +93,11 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         .map_or("", |name| tree.text(name));
     let saved = cx.once("what torch.save refuses later", || saved(cx));
     let object = saved.iter().find(|saved| match tree.kind(**saved) {
-        // `model = torch.load("model.pth")` beside `torch.save(model, "model.pth")`
-        Kind::Identifier | Kind::Attribute => tree.text(**saved) == assigned,
+        // `model = torch.load("model.pth")` beside `torch.save(model, "model.pth")`; a dictionary has items
+        Kind::Identifier | Kind::Attribute => {
+            let name = tree.text(**saved);
+            name == assigned && !tree.source().contains(&format!("{name}["))
+        }
         _ => {
             let names = format!("{} {assigned}", tree.text(path)).to_ascii_lowercase();
             OWN.iter().any(|own| names.contains(own))
