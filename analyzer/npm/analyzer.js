@@ -5,7 +5,7 @@ import * as glue from "./glue.js";
 const call = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
 
 // Options under the module's names. JSON leaves out undefined ones.
-const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, isOptionalModule, isUnusedOnAmd, hasHipNames, amdMacros, ...options }) => ({
+const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, isOptionalModule, isUnusedOnAmd, hasHipNames, amdMacros, unsetSwitches, ...options }) => ({
   ...options,
   up_to: upTo,
   pytorch_extension: pytorchExtension,
@@ -15,6 +15,7 @@ const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, isOption
   is_unused_on_amd: isUnusedOnAmd,
   has_hip_names: hasHipNames,
   amd_macros: amdMacros,
+  unset_switches: unsetSwitches,
 });
 
 const analyzer = Object.freeze({

@@ -41,6 +41,8 @@ export interface Options extends ProjectOptions {
   hasHipNames?: boolean;
   /** Macros that headers of the project define for AMD in this C++ file, separated by spaces: `__shfl_sync __ballot_sync`. */
   amdMacros?: string;
+  /** Switches that this C++ file asks for and that nothing in its project sets, separated by spaces: `ACME_USE_FP8`. */
+  unsetSwitches?: string;
 }
 
 /** A file of a project. The path is relative to the project's root, with `/` between its parts. */

@@ -46,6 +46,9 @@ pub struct Options {
     /// Macros that the project's headers define for AMD, for a C++ source that gets them, separated by spaces:
     /// `#define __shfl_sync(mask, value, lane) __shfl(value, lane)` after `#ifdef USE_ROCM`.
     pub amd_macros: String,
+    /// Switches that a C++ source asks for, `#ifdef ACME_USE_FP8`, and that nothing in its project sets, separated by spaces. Findings in such
+    /// a branch are information.
+    pub unset_switches: String,
     /// First-party modules: modules that the source's project contains or builds. In flash-attn's repository `flash_attn`
     /// needs no port.
     pub first_party_modules: Vec<String>,
@@ -155,6 +158,7 @@ fn read(
         is_fragment: false,
         has_hip_names: options.has_hip_names,
         amd_macros: &options.amd_macros,
+        unset_switches: &options.unset_switches,
         extension: &|checker| check_cuda(team, filter, checker),
     };
     let team_and_cuda: [&dyn PythonExtension; 2] = [&TeamExtension(options), &EmbeddedCuda(cuda)];

@@ -38,6 +38,7 @@ impl calls::Analyzer for AllLanguages {
         "is_unused_on_amd",
         "has_hip_names",
         "amd_macros",
+        "unset_switches",
     ];
 
     fn options(request: &Request) -> Result<Options, String> {
@@ -65,6 +66,10 @@ fn options(request: &Request) -> Result<Options, String> {
             .optional_text("amd_macros")?
             .unwrap_or_default()
             .to_owned(),
+        unset_switches: request
+            .optional_text("unset_switches")?
+            .unwrap_or_default()
+            .to_owned(),
         first_party_modules: request
             .texts("first_party_modules")?
             .into_iter()
@@ -81,7 +86,7 @@ fn options(request: &Request) -> Result<Options, String> {
 }
 
 /// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, false_on_amd?,
-/// is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?}` → `Report`; `rules` are team rules.
+/// is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?, unset_switches?}` → `Report`; `rules` are team rules.
 pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     calls::analyze::<AllLanguages>(request, session)
 }
@@ -175,6 +180,7 @@ struct Folder {
     unused_on_amd: Vec<String>,
     with_hip_names: Vec<String>,
     amd_macros: Vec<Vec<String>>,
+    unset_switches: Vec<Vec<String>>,
 }
 
 impl Encode for Folder {
@@ -191,17 +197,19 @@ impl Encode for Folder {
                 ("unused_on_amd", &self.unused_on_amd),
                 ("with_hip_names", &self.with_hip_names),
                 ("amd_macros", &self.amd_macros),
+                ("unset_switches", &self.unset_switches),
             ],
         );
     }
 }
 
 /// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, optional_modules, unused_on_amd,
-/// with_hip_names, amd_macros}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
+/// with_hip_names, amd_macros, unset_switches}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
 /// files in it. `hipified` are the C++ files for which `pytorch_extension` is true, `not_hipified` those for which it is
 /// false, `optional_modules` those for which `is_optional_module` is true, `unused_on_amd` those for which `is_unused_on_amd`
-/// is, and `with_hip_names` those for which a header defines CUDA names for HIP. Each list in `amd_macros` is a file and the macros that headers define for AMD in it, separated by spaces. The
-/// text is needed of Python modules, CMake files and shell scripts, and, of C++, the preprocessor lines and those that name
+/// is, and `with_hip_names` those for which a header defines CUDA names for HIP. Each list in `amd_macros` is a file and the macros that headers define for AMD in it, separated by spaces, and each in `unset_switches` a file and
+/// the switches that nothing sets. The
+/// text is needed of Python modules, CMake files, makefiles, shell scripts and TOML files, and, of C++, the preprocessor lines and those that name
 /// `hipError_t` or `hipStream_t`; of other files the path is enough.
 pub fn project_context(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
@@ -227,6 +235,7 @@ pub fn project_context(request: &str) -> Result<String, String> {
             unused_on_amd: Vec::new(),
             with_hip_names: Vec::new(),
             amd_macros: Vec::new(),
+            unset_switches: Vec::new(),
             path: path.to_owned(),
         })
         .collect();
@@ -256,6 +265,10 @@ pub fn project_context(request: &str) -> Result<String, String> {
             let macros = headers.amd_macros;
             if !macros.is_empty() {
                 answer.amd_macros.push(vec![path.to_owned(), macros]);
+            }
+            let switches = project_context.unset_switches(path);
+            if !switches.is_empty() {
+                answer.unset_switches.push(vec![path.to_owned(), switches]);
             }
         }
     }

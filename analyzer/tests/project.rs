@@ -337,6 +337,10 @@ fn project_context_is_applied_and_reported_by_folder() {
         if let Some(list) = macros.iter().find(|list| list[0] == *path) {
             request["amd_macros"] = list[1].clone();
         }
+        let switches = folder["unset_switches"].as_array().expect("a list");
+        if let Some(list) = switches.iter().find(|list| list[0] == *path) {
+            request["unset_switches"] = list[1].clone();
+        }
         for (list, answer) in [("hipified", true), ("not_hipified", false)] {
             if folder[list]
                 .as_array()

@@ -1,6 +1,6 @@
 //! Information of the semantic layer other than names. Names and constants are tested in `fixtures/names`.
 
-use hipward_analyzer::{Language, Options, analyze};
+use hipward_analyzer::{Language, Options, Severity, analyze};
 
 fn modules(source: &str) -> Vec<String> {
     analyze(source, &Options::default()).contract.modules
@@ -132,6 +132,24 @@ fn macros_of_a_header_for_amd_are_not_cudas_names() {
     assert_eq!(count(""), 3);
     assert_eq!(count("__stwb __shfl_sync"), 1);
     assert_eq!(count("__stwb __shfl_sync cudaKernelNodeParams"), 0);
+}
+
+/// Nothing in the project sets a switch: what its branch contains is not compiled.
+#[test]
+fn branches_of_switches_that_nothing_sets_are_information() {
+    let source = "#include <torch/extension.h>\n#ifdef ACME_USE_FP8\n#include <cuda_fp8.h>\n__nv_fp8_e4m3 small(float x) { return __nv_fp8_e4m3(x); }\n#endif\n#ifdef ACME_USE_PTX\n__device__ void wait() { asm volatile(\"bar.sync 0;\"); }\n#endif\n";
+    let severities = |unset: &str| {
+        let mut options = Options::default();
+        options.language = Some(Language::CudaCpp);
+        options.unset_switches = unset.to_owned();
+        let findings = analyze(source, &options).findings;
+        let errors = findings.iter().filter(|it| it.severity == Severity::Error);
+        (errors.count(), findings.len())
+    };
+    let (errors, all) = severities("");
+    assert_eq!((errors, all), (all, all));
+    assert_eq!(severities("ACME_USE_FP8"), (1, all));
+    assert_eq!(severities("ACME_USE_FP8 ACME_USE_PTX"), (0, all));
 }
 
 /// A header defines CUDA's names for AMD. A library's header beside it does not change that; CUDA's own header does, because it

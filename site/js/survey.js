@@ -120,7 +120,7 @@ async function projectContextsOf(known, all, repositories) {
     // Its functions may be gates of other modules.
     /((util|device|platform|cuda|gpu|env|compat|common|hardware|version|torch|misc)[^/]*|\/utils\/__init__)\.py$/.test(path) ||
     (path.endsWith(".py") && besideOptional.has(folderOf(path))) ||
-    ((path.endsWith(".py") || path.endsWith(".sh") || language === "makefile") && aboveCpp.has(folderOf(path))) ||
+    ((path.endsWith(".py") || path.endsWith(".sh") || path.endsWith(".toml") || language === "makefile") && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
   // It builds, and is of no kind that is checked.
@@ -146,6 +146,7 @@ async function projectContextsOf(known, all, repositories) {
         is_unused_on_amd: of.unused_on_amd.includes(file),
         has_hip_names: of.with_hip_names.includes(file),
         amd_macros: of.amd_macros.find(([path]) => path === file)?.[1],
+        unset_switches: of.unset_switches.find(([path]) => path === file)?.[1],
       }),
     ]),
   );

@@ -33,7 +33,7 @@ pub struct CudaChecker<'a> {
     pub is_fragment: bool,
     /// One of its conditions tests for AMD, or a header defines CUDA's names as HIP names.
     pub knows_amd: bool,
-    /// Where the code is compiled, if CUDA's macros are undefined on AMD.
+    /// Where the code is compiled, if CUDA's macros and the switches that nothing sets are undefined on AMD.
     compiled: Vec<Change>,
     diagnostics: DiagnosticSink,
 }
@@ -68,7 +68,7 @@ impl<'a> CudaChecker<'a> {
             is_fragment: options.is_fragment,
             setting,
             knows_amd,
-            compiled: changes_with(source, arch),
+            compiled: changes_with(source, arch, options.unset_switches),
             diagnostics: DiagnosticSink::default(),
         };
         // SYCL is not CUDA, even if the source was converted from CUDA.

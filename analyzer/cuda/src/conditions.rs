@@ -80,11 +80,15 @@ struct Open {
 
 /// The positions at which the vendors change, in order. CUDA's macros are undefined on AMD where there is another branch.
 pub fn changes(source: &TokenStream<'_>) -> Vec<Change> {
-    changes_with(source, CudaArch::Unknown)
+    changes_with(source, CudaArch::Unknown, "")
 }
 
-/// [`changes`], with `arch` where there is no other branch.
-pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> Vec<Change> {
+/// [`changes`], with `arch` where there is no other branch, and without the macros in `unset`, which nothing defines.
+pub(crate) fn changes_with(
+    source: &TokenStream<'_>,
+    without_else: CudaArch,
+    unset: &str,
+) -> Vec<Change> {
     let chains = chains(source);
     let arch = |has_else: bool| match without_else {
         CudaArch::Unknown if has_else => CudaArch::Absent,
@@ -137,8 +141,8 @@ pub(crate) fn changes_with(source: &TokenStream<'_>, without_else: CudaArch) -> 
                     let value = Some(*value != negated);
                     condition = Verdict::new(value, value);
                 }
-                let is_others = |name| of_others.get(name) == Some(&true);
-                if condition == Verdict::UNKNOWN && asked(source, line).is_some_and(is_others) {
+                let is_absent = |name| of_others.get(name) == Some(&true) || listed(unset, name);
+                if condition == Verdict::UNKNOWN && asked(source, line).is_some_and(is_absent) {
                     condition.amd = Some(false);
                 }
                 open.push(Open {

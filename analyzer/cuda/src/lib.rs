@@ -82,6 +82,8 @@ pub struct CudaOptions<'a> {
     pub has_hip_names: bool,
     /// Macros that a header of the project defines for AMD, separated by spaces.
     pub amd_macros: &'a str,
+    /// Switches that nothing in the project sets, separated by spaces.
+    pub unset_switches: &'a str,
     /// More checks of the source: a team's rules.
     pub extension: &'a dyn Fn(&CudaChecker<'_>) -> Vec<RawDiagnostic>,
 }

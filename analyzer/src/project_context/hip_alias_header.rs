@@ -2,7 +2,7 @@
 //! (`#define cudaStream_t hipStream_t` in a build for AMD, `using cudaError_t = hipError_t`), so that no renaming is
 //! needed, and the macros that they define for AMD.
 
-use super::{FileSource, is_repository, join, parent};
+use super::{FileSource, is_repository, join, parent, unset_switches};
 use hipward_analyzer_core::words::listed;
 use hipward_analyzer_cuda::conditions::Vendors;
 use hipward_analyzer_cuda::{Source, hip_header};
@@ -26,6 +26,9 @@ pub(super) struct Header {
     pub(super) is_shim: bool,
     /// The macros that it defines in a branch for AMD, each with a space after it.
     pub(super) amd_macros: String,
+    /// The switches of projects that it asks for, and those that it defines, each with a space after it.
+    pub(super) asked: String,
+    pub(super) defined: String,
     /// The paths of the project headers that it includes.
     pub(super) includes: Vec<String>,
 }
@@ -38,6 +41,8 @@ pub(super) fn read(files: &dyn FileSource, path: &str) -> Header {
     Header {
         is_shim: text.lines().any(translates),
         amd_macros: amd_macros(&text),
+        asked: unset_switches::asked(&text),
+        defined: unset_switches::defined(&text),
         includes: text
             .lines()
             .filter_map(name_of_include)
@@ -60,6 +65,7 @@ pub(super) fn included<T: AsRef<Header>>(path: &str, header: impl Fn(&str) -> T)
             let found = found.as_ref();
             whole.is_shim |= found.is_shim;
             whole.amd_macros.push_str(&found.amd_macros);
+            whole.defined.push_str(&found.defined);
             for include in &found.includes {
                 if whole.includes.len() < MAX_HEADERS && !whole.includes.contains(include) {
                     whole.includes.push(include.clone());

@@ -15,6 +15,7 @@ mod included_requirements;
 mod optional_modules;
 mod patterns;
 mod unbuilt;
+mod unset_switches;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -57,6 +58,7 @@ pub struct ProjectContext<F> {
     optional_modules: FolderCache<Arc<String>>,
     unmarked: FolderCache<Arc<Vec<String>>>,
     headers: FolderCache<Arc<Header>>,
+    named_switches: FolderCache<Arc<unset_switches::Named>>,
 }
 
 /// What a C++ file gets from the headers of its project.
@@ -80,6 +82,7 @@ impl<F: FileSource> ProjectContext<F> {
             optional_modules: FolderCache::default(),
             unmarked: FolderCache::default(),
             headers: FolderCache::default(),
+            named_switches: FolderCache::default(),
         }
     }
 
@@ -268,6 +271,10 @@ impl<F: FileSource> ProjectContext<F> {
         };
         options.has_hip_names = headers.has_hip_names;
         options.amd_macros = headers.amd_macros;
+        options.unset_switches = match is_cpp {
+            true => self.unset_switches(path),
+            false => String::new(),
+        };
         options.first_party_modules = match is_python {
             true => self.first_party_modules(folder).to_vec(),
             false => Vec::new(),
@@ -307,6 +314,40 @@ impl<F: FileSource> ProjectContext<F> {
             has_hip_names: own.is_shim && self.pytorch_extension(path) != Some(true),
             amd_macros: of_all.unwrap_or(own.amd_macros),
         }
+    }
+
+    /// The switches that a C++ file of a build asks for and that nothing in its project sets, separated by spaces: no build file names them,
+    /// and neither the file, a header that it includes nor another file of its folder defines them.
+    pub fn unset_switches(&self, path: &str) -> String {
+        let asked = self.header(path);
+        if asked.asked.is_empty() || self.pytorch_extension(path).is_none() {
+            return String::new();
+        }
+        let folder = parent(path).unwrap_or_default();
+        let names = self.files.names(folder);
+        if names.len() > MAX_NEIGHBOURS {
+            return String::new();
+        }
+        let mut defined = self.included(path).defined;
+        for name in &names {
+            let file = join(folder, name);
+            if Language::of_path(&file) == Some(Language::CudaCpp) {
+                defined.push_str(&self.header(&file).defined);
+            }
+        }
+        let is_set = |switch: &str| {
+            listed(&defined, switch)
+                || self.folders_around(path).any(|here| {
+                    let find = || Arc::new(unset_switches::named(&self.files, here));
+                    self.named_switches.answer(here, find).may_set(switch)
+                })
+        };
+        let unset: Vec<&str> = asked
+            .asked
+            .split_whitespace()
+            .filter(|switch| !is_set(switch))
+            .collect();
+        unset.join(" ")
     }
 
     /// Whether a C++ file includes the one at `path`.

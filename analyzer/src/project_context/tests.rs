@@ -692,3 +692,41 @@ fn first_party_modules_are_limited_to_the_repository() {
     assert_eq!(of("a/hopper"), hopper);
     assert_eq!(of(""), [""; 0]);
 }
+
+#[test]
+fn switches_that_nothing_sets_are_found() {
+    let header = "#pragma once\n#ifdef ACME_USE_FP8\n#endif\n#if defined(ACME_ENABLE_BF16)\n#endif\n#ifdef NDEBUG\n#endif\n";
+    let setup =
+        "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('x', ['csrc/x.cu'])";
+    let unset = |files: &[(&str, &str)]| {
+        let mut all = InMemoryFiles::default();
+        for (path, text) in [("a/.git", ""), ("a/csrc/types.cuh", header)]
+            .iter()
+            .chain(files)
+        {
+            all.add(path, Some(text));
+        }
+        ProjectContext::new(all).unset_switches("a/csrc/types.cuh")
+    };
+    let build = ("a/setup.py", setup);
+    let source = ("a/csrc/x.cu", "#include \"types.cuh\"\n");
+    assert_eq!(unset(&[build, source]), "ACME_ENABLE_BF16 ACME_USE_FP8");
+    // Without a build nothing is known.
+    assert_eq!(unset(&[source]), "");
+    let with_flag = "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('x', ['csrc/x.cu'], extra_compile_args=['-DACME_USE_FP8'])";
+    assert_eq!(
+        unset(&[("a/setup.py", with_flag), source]),
+        "ACME_ENABLE_BF16"
+    );
+    for setting in [
+        ("a/cmake/options.cmake", "option(ACME_USE_FP8 \"\" ON)"),
+        ("a/Makefile", "FLAGS += -DACME_USE_FP8"),
+        ("a/csrc/config.h", "# define ACME_USE_FP8 1\n"),
+    ] {
+        assert_eq!(
+            unset(&[build, source, setting]),
+            "ACME_ENABLE_BF16",
+            "{setting:?}"
+        );
+    }
+}

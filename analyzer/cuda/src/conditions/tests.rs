@@ -20,7 +20,7 @@ fn vendors(text: &str) -> String {
 fn branches_for_cuda_versions_are_not_compiled_on_amd() {
     let skipped = |text: &str, arch| {
         let source = Source::new(text);
-        changes_with(&source, arch)
+        changes_with(&source, arch, "")
             .iter()
             .any(|(_, vendors)| *vendors == Vendors::NotAmd)
     };
