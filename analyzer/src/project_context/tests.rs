@@ -710,7 +710,7 @@ fn switches_that_nothing_sets_are_found() {
     };
     let build = ("a/setup.py", setup);
     let source = ("a/csrc/x.cu", "#include \"types.cuh\"\n");
-    assert_eq!(unset(&[build, source]), "ACME_ENABLE_BF16 ACME_USE_FP8");
+    assert_eq!(unset(&[build, source]), "ACME_USE_FP8 ACME_ENABLE_BF16");
     // Without a build nothing is known.
     assert_eq!(unset(&[source]), "");
     let with_flag = "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('x', ['csrc/x.cu'], extra_compile_args=['-DACME_USE_FP8'])";

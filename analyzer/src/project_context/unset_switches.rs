@@ -2,12 +2,13 @@
 //! another project.
 
 use super::{FileSource, join};
-use std::collections::BTreeSet;
+use hipward_analyzer_core::words::listed;
 
 /// The switches that the build files of a folder name, in any way.
 #[derive(Debug, Default)]
 pub(super) struct Named {
-    words: BTreeSet<String>,
+    /// Each with a space after it.
+    words: String,
     /// A build file cannot be read, so it may name any switch.
     is_unknown: bool,
 }
@@ -15,25 +16,18 @@ pub(super) struct Named {
 impl Named {
     /// Whether the build may set a switch: `-DACME_USE_FP8`, `ACME_USE_FP8=1`, `option(ACME_USE_FP8 …)`.
     pub(super) fn may_set(&self, switch: &str) -> bool {
-        self.is_unknown || self.words.contains(switch)
+        self.is_unknown || listed(&self.words, switch)
     }
 }
 
 /// The switches that the build files in a folder, and in its folder `cmake`, name.
 pub(super) fn named(files: &dyn FileSource, folder: &str) -> Named {
     let mut named = Named::default();
-    for here in [folder.to_owned(), join(folder, "cmake")] {
-        for name in files.names(&here).iter().filter(|name| is_build_file(name)) {
-            let Some(text) = files.text(&join(&here, name)) else {
-                named.is_unknown = true;
-                continue;
-            };
-            for word in words(&text) {
-                named.words.insert(word.to_owned());
-                // `-DACME_USE_FP8`
-                named
-                    .words
-                    .extend(word.strip_prefix('D').map(str::to_owned));
+    for here in [folder, &join(folder, "cmake")] {
+        for name in files.names(here).iter().filter(|name| is_build_file(name)) {
+            match files.text(&join(here, name)) {
+                Some(text) => add(&mut named.words, words(&text)),
+                None => named.is_unknown = true,
             }
         }
     }
@@ -57,7 +51,9 @@ pub(super) fn asked(text: &str) -> String {
         })?;
         words(rest).next()
     });
-    listed_once(conditions)
+    let mut found = String::new();
+    add(&mut found, conditions);
+    found
 }
 
 /// The switches that a C++ source defines. Each with a space after it.
@@ -67,7 +63,9 @@ pub(super) fn defined(text: &str) -> String {
         let name = rest.split_whitespace().next()?;
         is_switch(name).then_some(name)
     });
-    listed_once(names)
+    let mut found = String::new();
+    add(&mut found, names);
+    found
 }
 
 /// The text after the `#` of each preprocessor line.
@@ -76,13 +74,20 @@ fn directives(text: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| Some(line.trim_start().strip_prefix('#')?.trim_start()))
 }
 
-fn listed_once<'t>(names: impl Iterator<Item = &'t str>) -> String {
-    let names: BTreeSet<&str> = names.collect();
-    names.iter().flat_map(|name| [*name, " "]).collect()
+/// Adds words to a list, each once.
+fn add<'t>(list: &mut String, words: impl Iterator<Item = &'t str>) {
+    for word in words {
+        if !listed(list, word) {
+            list.push_str(word);
+            list.push(' ');
+        }
+    }
 }
 
+/// The switches in a text; of `-DACME_USE_FP8`, the part after `-D`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric())
+    text.split(|c: char| c != '_' && c != '-' && !c.is_ascii_alphanumeric())
+        .map(|word| word.strip_prefix("-D").unwrap_or(word))
         .filter(|word| is_switch(word))
 }
 
