@@ -169,3 +169,21 @@ fn names_of_a_header_for_amd_need_no_change() {
     assert_eq!(rules("cub/cub.cuh"), ["cuda-header"]);
     assert_eq!(rules("cuda_runtime.h"), ["cuda-header", "cuda-api"]);
 }
+
+/// One finding for a library that has to be rewritten, with the lines of its other uses.
+#[test]
+fn uses_of_a_library_are_listed_in_one_finding() {
+    let mut options = Options::default();
+    options.language = Some(Language::CudaCpp);
+    let source = "#include <cutlass/gemm.h>\n#include <cutlass/half.h>\nusing Half = cutlass::half_t;\n\nint a;\ncutlass::gemm::Mode mode(cutlass::half_t);\n";
+    let report = analyze(source, &options);
+    let messages: Vec<&str> = report
+        .findings
+        .iter()
+        .map(|it| it.message.as_str())
+        .collect();
+    let [message] = messages[..] else {
+        panic!("{messages:?}");
+    };
+    assert!(message.ends_with(" Also in lines 2-3, 6."), "{message}");
+}

@@ -1,6 +1,6 @@
 // Whether the small module analyzes a Python source in full: it has no Triton, no CUDA C++ in its strings (for CuPy or
 // load_inline), no packages or GPUs that a setup.py, a container image or a pod requests, and none of the words that start
-// the checks in analyzer/python/src/rules/strings and rules/pytorch; and no string that may be a file of another language, for which
+// the checks in analyzer/python/src/rules/strings and rules/releases; and no string that may be a file of another language, for which
 // analyzer/src/embedded_files.rs has the words. This is a text search; a source that only mentions them is analyzed by the
 // second module as well.
 
@@ -12,6 +12,7 @@ const words = [
   /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,
   /MinkowskiEngine|torchsparse|kaolin|marlin|modelopt|pytorch_quantization|nvfuser|jtop|nvitop|gpustat|pynvml_utils|import warp|cuda_shared_memory|taichi|isaac|task_type|faster_whisper|ctranslate2/,
   /torch\._six|functional_tensor|models\.utils import|utils\.ffi|distributed\.pipeline\b|torch(\.| import[^\n]*\b)(symeig|eig|lstsq|matrix_rank|solve|rfft|irfft|ifft|gels|btrifact)\b|torchaudio(\.| import[^\n]*\b)(backend|io|sox_effects|kaldi_io|info|\w+_audio_backends?)\b/,
+  /collections(\.| import[^\n]*\b)[A-Z](?!ounter|hainMap|rderedDict)|import imp\b|getargspec|time\.clock|linux_distribution|numpy\.distutils|\.byte\(\)|\(torch\.uint8\)|ByteTensor|import (asyncore|asynchat|smtpd|cgi|pipes|imghdr|telnetlib|crypt)\b/,
   /["']--local_rank["']|["']args["']: args\b|torch\.save\(([\w.]+\.)?(model|net|network),/,
   /(_capability|_sm_|nvidia\w*\()[^]{0,200}\braise\b|assert[^]{0,100}(_capability|_sm_|nvidia\w*\()|_attention_impl\(["']FA/,
   /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]|CUDA out of memory\.?["'],|extra_ldflags|libraries\.append/,

@@ -23,6 +23,7 @@ pub mod headers;
 mod hipify;
 #[doc(hidden)]
 pub mod lexer;
+mod lines;
 mod name_patterns;
 mod names;
 #[doc(hidden)]

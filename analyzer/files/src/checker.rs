@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::facts::{Facts, Installer, Requirement, names_rocm};
+use super::facts::{Facts, Installer, Requirement, names_amd_gpus, names_rocm};
 use crate::{FileOptions, embedded_python, rules};
 use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, RawFix};
 use hipward_analyzer_core::rule::Rule;
@@ -29,8 +29,8 @@ impl<'a> FileChecker<'a> {
         options: &FileOptions<'a>,
     ) -> Vec<RawDiagnostic> {
         let is_ported = mentions_rocm(source, &facts);
-        // A document that mentions ROCm has a way for AMD.
-        if is_ported && language == Language::Document {
+        // A document that mentions ROCm or AMD's GPUs has a way for AMD.
+        if language == Language::Document && (is_ported || names_amd_gpus(source)) {
             return Vec::new();
         }
         let checker = FileChecker {

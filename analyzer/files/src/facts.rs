@@ -181,6 +181,16 @@ pub fn names_rocm(text: &str) -> bool {
     words.iter().any(|word| contains(text, word)) || has_word(text, "hip")
 }
 
+/// `AMD GPU`, `Running-on-AMD-GPU`: the author names AMD's GPUs, and not its CPUs.
+pub(crate) fn names_amd_gpus(text: &str) -> bool {
+    positions(text, "amd").any(|at| {
+        text[at..]
+            .split(char::is_whitespace)
+            .take(3)
+            .any(|word| contains(word, "gpu"))
+    })
+}
+
 /// The joint of a body or a robot, and a fruit: `left_hip`, `hip_yaw`, `rose hip`.
 fn is_hip_joint(before: &str, after: &str) -> bool {
     let is_separator = |c: char| matches!(c, '_' | '-' | ' ');

@@ -87,11 +87,10 @@ fn has_shorter_name(
         .is_some_and(|(before, _)| files.exists(&join(folder, &format!("{before}{amds}.txt"))))
 }
 
-/// Devices of other vendors, hosts without a GPU, and other operating systems.
-const OTHERS: &str =
-    "intel xpu gaudi hpu npu ascend tpu neuron cpu win windows macos mac mps mlx osx darwin";
+/// Devices of other vendors, hosts without a GPU such as those that build documents, and other operating systems.
+const OTHERS: &str = "intel xpu gaudi hpu npu ascend tpu neuron cpu doc docs readthedocs win windows macos mac mps mlx osx darwin";
 
-/// `requirements_intel.txt`, `docker/cpu/Dockerfile`: a part of the path within the repository is a word for another
+/// `requirements_intel.txt`, `docker/cpu/Dockerfile`, `docs/requirements.txt`: a part of the path within the repository is a word for another
 /// device or system, and its name mentions no GPU.
 pub(super) fn is_for_others(files: &dyn FileSource, path: &str) -> bool {
     let mut part = path;

@@ -2,6 +2,8 @@
 //!
 //! Their pages and their checks of Python are in the crate `hipward-analyzer-python`.
 
+use std::ops::Range;
+
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{Language, Severity};
@@ -142,8 +144,25 @@ fn check_nvidia_smi(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
-    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+    for command in &cx.facts.commands {
         let words: Vec<_> = command.words.iter().map(|word| word.as_str()).collect();
+        if command.guarded {
+            // `command -v nvidia-smi`, `timeout 3 nvidia-smi -L`
+            let asks = words
+                .iter()
+                .take(4)
+                .any(|word| nvidia_smi::is_nvidia_smi(word));
+            if asks && ends_without(cx, command.range()) {
+                cx.report(
+                    &nvidia_smi::RULE,
+                    Severity::Error,
+                    command.range(),
+                    "A ROCm host has no nvidia-smi, so this script ends here.",
+                    RawFix::display_only("Ask for amd-smi as well"),
+                );
+            }
+            continue;
+        }
         let [program, arguments @ ..] = words.as_slice() else {
             continue;
         };
@@ -178,6 +197,19 @@ fn check_nvidia_smi(cx: &FileChecker<'_>) {
             fix,
         );
     }
+}
+
+/// `if ! nvidia-smi; then … exit 1; fi` around a command.
+fn ends_without(cx: &FileChecker<'_>, command: Range<usize>) -> bool {
+    let before = cx.source.get(..command.start).unwrap_or_default();
+    let condition = before.lines().last().unwrap_or_default().trim_start();
+    let after = cx.source.get(command.end..).unwrap_or_default();
+    let mut body = after
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !matches!(*line, "fi" | "else") && !line.starts_with("elif"));
+    condition.starts_with("if !")
+        && body.any(|line| line.starts_with("exit 1") || line.ends_with("exit 1; fi"))
 }
 
 /// `--tf32 True` and `tf32: true` beside other arguments of Transformers' `TrainingArguments`.

@@ -73,7 +73,7 @@ pub mod helpers;
 pub mod measure;
 pub mod model;
 pub mod python;
-pub mod pytorch;
+pub mod releases;
 mod strings;
 pub mod triton;
 pub mod vendor;
@@ -90,12 +90,12 @@ macro_rules! tables {
     };
 }
 
-tables! { vendor, environment, backend, python, compile, model, measure; pytorch, triton }
+tables! { vendor, environment, backend, python, compile, model, measure; releases, triton }
 
 /// The rules for any Python source, by family.
 pub static RULES: &[&PythonRule] = &concat::<_, { count(TABLES) }>(TABLES);
 
-/// [`RULES`], the rules for Triton kernels and for releases of PyTorch, and the checks in `strings`.
+/// [`RULES`], the rules for Triton kernels and for releases of PyTorch and Python, and the checks in `strings`.
 pub static RULES_AND_TRITON: &[&PythonRule] =
     &concat::<_, { count(TABLES_WITH_TRITON) }>(TABLES_WITH_TRITON);
 

@@ -346,7 +346,7 @@ fn selection_of_cuda(cx: &CudaChecker<'_>) {
                 source.token_text(token),
                 cx.target.arch.name()
             ),
-            RawFix::display_only("Add a branch for AMD, and a macro of the build that selects it"),
+            RawFix::display_only("Define it in the ROCm build too, and convert its code with hipify, or add a branch for AMD"),
         );
     }
 }

@@ -1,14 +1,14 @@
 //! HW918: CUDA's fp8 types, whose equivalent depends on the target.
 
 use crate::{CudaChecker, Setting};
-use hipward_analyzer_core::Fp8Format;
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::{Fp8Format, HandledBy, Severity};
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds CUDA's 8-bit floating-point types, `__nv_fp8_e4m3` and `__nv_fp8_e5m2` and their vectors, and the library
-    /// constants of their formats, such as `CUDA_R_8F_E4M3`. The message names the HIP format that the target supports.
+    /// constants of their formats, such as `CUDA_R_8F_E4M3`. Also checks such as `TORCH_CHECK(x.dtype() == torch::kFloat8_e4m3fn)`. The message names the HIP format that the target supports.
     ///
     /// ## Why on ROCm
     ///
@@ -44,6 +44,7 @@ declare_rule! {
         title: "fp8 has another format on gfx942",
         family: CudaCpp,
         severity: Error,
+        also: [Warning "for a check that accepts one format only"],
         applicability: Unsafe,
         targets: "every ROCm target; the format depends on the architecture",
         lesson: Some("optimize/eight-bits"),
@@ -69,6 +70,9 @@ const TYPES: &[(&str, &str)] = &[
 const HIPIFIED: &str = "CUDA_R_8F_E4M3";
 
 fn check(cx: &CudaChecker<'_>) {
+    if cx.target.arch.fp8() == Some(Fp8Format::Fnuz) {
+        required_dtypes(cx);
+    }
     let arch = cx.target.arch.name();
     let format = cx.target.arch.fp8();
     let in_extension = cx.setting == Setting::PyTorchExtension;
@@ -122,6 +126,59 @@ fn check(cx: &CudaChecker<'_>) {
                 fix
             };
             cx.report(&RULE, at..at + 1, message, fix);
+        }
+    }
+}
+
+/// `TORCH_CHECK(scale.dtype() == torch::kFloat8_e4m3fn)` in a source that does not know the other format.
+fn required_dtypes(cx: &CudaChecker<'_>) {
+    /// An upper limit for the tokens between the macro's name and the dtype.
+    const MAX: u32 = 20;
+    let source = cx.source;
+    let names = [
+        "Float8_e4m3fn",
+        "kFloat8_e4m3fn",
+        "Float8_e5m2",
+        "kFloat8_e5m2",
+    ];
+    let knows_fnuz = |name: &&str| {
+        source.words().any(|(word, _)| {
+            word.strip_prefix(*name)
+                .is_some_and(|rest| rest.ends_with("uz"))
+        })
+    };
+    if names.iter().any(|name| knows_fnuz(name)) {
+        return;
+    }
+    let is_checked = |at: u32| {
+        (at.saturating_sub(MAX)..at)
+            .rev()
+            .take_while(|before| !matches!(source.token_text(*before), ";" | "{" | "}"))
+            .any(|before| source.token_text(before).contains("CHECK"))
+    };
+    for name in names {
+        for at in source
+            .places(name)
+            .iter()
+            .copied()
+            .filter(|at| is_checked(*at))
+        {
+            let message = format!(
+                "{} computes in the FNUZ formats, and this accepts `{name}` only.",
+                cx.target.arch.name()
+            );
+            let fix = RawFix::display_only(format!(
+                "Accept `{name}{}` on AMD",
+                if name.ends_with("fn") { "uz" } else { "fnuz" }
+            ));
+            cx.report_as(
+                &RULE,
+                Severity::Warning,
+                HandledBy::You,
+                at..at + 1,
+                message,
+                fix,
+            );
         }
     }
 }

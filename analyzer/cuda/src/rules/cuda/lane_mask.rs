@@ -46,7 +46,7 @@ declare_rule! {
     /// ## Fix safety
     ///
     /// Unsafe: a full mask becomes the full mask of 64 lanes, and any other mask, or one inside `if (threadIdx.x < 32)`, is only made wider. On targets with 64
-    /// lanes, check that the surrounding code supports them. On targets with 32, HIP ignores the upper half.
+    /// lanes, check that the surrounding code supports them; unless `NDEBUG` is defined, HIP stops a kernel whose mask names lanes that do not run, as in a block of 32 threads. On targets with 32, HIP ignores the upper half.
     ///
     /// ## References
     ///
@@ -156,12 +156,17 @@ fn check_mask<'a>(
             let text = source.slice(mask.clone());
             if matches!(
                 text,
-                "uint32_t(-1)" | "unsigned(-1)" | "(unsigned)-1" | "(uint32_t)-1"
+                "uint32_t(-1)"
+                    | "int32_t(-1)"
+                    | "unsigned(-1)"
+                    | "int(-1)"
+                    | "(unsigned)-1"
+                    | "(uint32_t)-1"
             ) {
                 let message = format!("{} `{text}` has 32.", sentence(cx, function));
                 let full = full(source, mask.start);
                 let edits = vec![(source.span(mask.clone()), full.to_owned())];
-                let fix = RawFix::unsafe_edits(format!("Write `{full}`"), edits);
+                let fix = RawFix::unsafe_edits(title(cx, full), edits);
                 cx.report(&RULE, mask, message, fix);
             } else if let Some(one) = shifted(source, &mask) {
                 let message = format!("{} `{text}` has 32.", sentence(cx, function));
@@ -191,8 +196,21 @@ fn shifted(source: &Source<'_>, mask: &Tokens) -> Option<u32> {
 fn full(source: &Source<'_>, at: u32) -> &'static str {
     match is_of_first_lanes(source, at) {
         true => "0xffffffffull",
-        false => "0xffffffffffffffffull",
+        false => ALL_LANES,
     }
+}
+
+const ALL_LANES: &str = "0xffffffffffffffffull";
+
+/// HIP stops the kernel if the mask names lanes that do not run, unless `NDEBUG` is defined.
+fn title(cx: &CudaChecker<'_>, mask: &str) -> String {
+    let part = match mask {
+        ALL_LANES if cx.target.arch.wavefront() == 64 => {
+            ", or `__activemask()` where a block may have fewer than 64 threads"
+        }
+        _ => "",
+    };
+    format!("Write `{mask}`{part}")
 }
 
 fn sentence(cx: &CudaChecker<'_>, function: &str) -> String {
@@ -224,7 +242,7 @@ fn report(cx: &CudaChecker<'_>, function: &str, first: u32, last: u32) {
         &RULE,
         first..last + 1,
         message,
-        RawFix::unsafe_edits(format!("Write `{wide}`"), edits),
+        RawFix::unsafe_edits(title(cx, &wide), edits),
     );
 }
 

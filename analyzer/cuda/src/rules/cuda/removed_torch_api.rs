@@ -1,5 +1,6 @@
 //! HW925: names of PyTorch's C++ interface that its current headers do not have.
 
+use crate::lines::also_in;
 use crate::{CudaChecker, Tokens};
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity, Version};
@@ -9,7 +10,7 @@ declare_rule! {
     ///
     /// Finds what PyTorch removed from its C++ headers and old extensions still use: `Tensor::type()` as the type of an
     /// `AT_DISPATCH_*` macro (since 2.6), `AT_DISPATCH_ALL_TYPES_AND_HALF` (since 2.6), `AT_CHECK` (since 1.5), and
-    /// `THCudaCheck` and `THCCeilDiv` of the library THC (since 1.11). Macros that the project defines itself are not
+    /// `THCudaCheck`, `THCCeilDiv`, `THCState` and other names of the library THC (since 1.11). Macros that the project defines itself are not
     /// reported.
     ///
     /// ## Why on ROCm
@@ -41,7 +42,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: the new names have the same meaning, and PyTorch 1.11 already has them.
+    /// Safe: the new names have the same meaning, and PyTorch 1.11 already has them. Display-only for `THCState` and names that begin with
+    /// `THCuda`, which have no equivalent of the same form.
     ///
     /// ## References
     ///
@@ -62,9 +64,10 @@ declare_rule! {
 const REMOVED: &[(&str, &str, &str)] = &[
     ("AT_CHECK", "1.5", "TORCH_CHECK"),
     ("THCudaCheck", "1.11", "C10_CUDA_CHECK"),
-    ("THCCeilDiv", "1.11", "at::ceil_div"),
+    ("THCCeilDiv", "1.11", CEIL_DIV),
 ];
 
+const CEIL_DIV: &str = "at::ceil_div";
 const ALL_TYPES_AND_HALF: &str = "AT_DISPATCH_ALL_TYPES_AND_HALF";
 
 /// True for a name of THC that this rule replaces.
@@ -80,6 +83,7 @@ fn check(cx: &CudaChecker<'_>) {
             replace(cx, at..at + 1, message, new);
         }
     }
+    names_of_thc(cx);
     if cx.target.torch < Version::new(2, 6) {
         return;
     }
@@ -103,8 +107,53 @@ fn check(cx: &CudaChecker<'_>) {
     }
 }
 
+/// `THCState`, `THCudaMalloc`: PyTorch's old C library, whose headers `cuda-header` reports. One finding for a name.
+fn names_of_thc(cx: &CudaChecker<'_>) {
+    let source = cx.source;
+    let is_of_thc = |word: &str| {
+        let rest = word.strip_prefix("THC").unwrap_or_default();
+        (rest.starts_with("State") || rest.starts_with("uda"))
+            && !replaces(word)
+            && !source.is_macro(word)
+    };
+    for (word, _) in source.words().filter(|(word, _)| is_of_thc(word)) {
+        let mut uses = cx.uses(word);
+        let Some(first) = uses.next() else {
+            continue;
+        };
+        let instead = match word {
+            "THCState_getCurrentStream" => "Use `at::cuda::getCurrentCUDAStream()`",
+            "THCudaMalloc" | "THCudaFree" => {
+                "Use a tensor of `at::empty`, or `c10::cuda::CUDACachingAllocator`"
+            }
+            "THCState" => "Remove it: no function of PyTorch takes it",
+            _ => "Use at::Tensor and its functions",
+        };
+        let message = format!(
+            "PyTorch has no `{word}` since 1.11.{}",
+            also_in(source, first, uses)
+        );
+        let fix = RawFix::display_only(instead);
+        cx.report_as(
+            &RULE,
+            Severity::Error,
+            HandledBy::You,
+            first..first + 1,
+            message,
+            fix,
+        );
+    }
+}
+
 fn replace(cx: &CudaChecker<'_>, tokens: Tokens, message: String, new: &str) {
-    let title = format!("Use `{}`", new.split('(').next().unwrap_or(new));
+    let title = format!(
+        "Use `{}`{}",
+        new.split('(').next().unwrap_or(new),
+        match new {
+            CEIL_DIV => " of `ATen/ceil_div.h`",
+            _ => "",
+        }
+    );
     let fix = RawFix::safe_edits(
         title,
         vec![(cx.source.span(tokens.clone()), new.to_owned())],

@@ -1,5 +1,6 @@
 //! HW919: operators for vector types that HIP already has.
 
+use crate::lines::also_in;
 use crate::{CudaChecker, Source};
 use hipward_analyzer_core::diagnostic::RawFix;
 
@@ -7,7 +8,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `__host__ __device__` definitions of `*`, `/`, `+=`, `-=`, `*=` and `/=` for two operands of types such as
-    /// `float2`, `float4` and `int3`, as in `helper_math.h`. One finding per file.
+    /// `float2`, `float4` and `int3`, as in `helper_math.h`. One finding per file, whose message lists the lines of the others.
     ///
     /// ## Why on ROCm
     ///
@@ -90,12 +91,10 @@ fn check(cx: &CudaChecker<'_>) {
     let Some(first) = found.first().cloned() else {
         return;
     };
-    let more = match found.len() {
-        1 => String::new(),
-        operators => format!(" There are {operators} of them here."),
-    };
+    let others = found.iter().skip(1).map(|operator| operator.start);
     let message = format!(
-        "HIP's vector types already have this operator, so that every use is ambiguous.{more}"
+        "HIP's vector types already have this operator, so that every use is ambiguous.{}",
+        also_in(source, first.start, others)
     );
     let fix = RawFix::display_only("Put `#ifndef __HIP_PLATFORM_AMD__` around the operators");
     cx.report(&RULE, first, message, fix);

@@ -1,5 +1,6 @@
 //! HW905: the number 32 as the number of lanes.
 
+mod blocks;
 mod constants;
 mod halves;
 mod lanes;
@@ -15,7 +16,7 @@ use lanes::{lane, means_thread};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31,
+    /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31, a block of `num_warps * 32` threads or `dim3(32, num_warps)`,
     /// a reduction over shuffles that begins at 16, and beside these CUB's `WarpReduce` and `WarpScan` without a width. Also
     /// launches of 32 threads with CUB's transposes within a warp (`BLOCK_LOAD_WARP_TRANSPOSE`), as in selective scans. Other uses of 32 (tiles, packed bits, sizes) are not reported.
     /// Neither is a source in which every shuffle has a width, which uses cooperative-group tiles of 32, or which counts lanes
@@ -123,6 +124,12 @@ fn check(cx: &CudaChecker<'_>) {
                 }
                 if has_lanes && matches!(source.before(number, 1), "%" | "/") {
                     report_lane(cx, number);
+                }
+                if let Some(from) = blocks::counted_in_warps(source, number).filter(|_| has_lanes) {
+                    let message = format!(
+                        "This block counts warps of 32 threads; a wavefront of {arch} has 64 lanes, and holds two of them."
+                    );
+                    cx.report(&RULE, from..number + 1, message, RawFix::display_only(FIX));
                 }
             }
             "31" | "31u" | "31U" | "0x1f" | "0x1F"

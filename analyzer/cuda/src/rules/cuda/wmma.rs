@@ -1,7 +1,9 @@
 //! HW910: NVIDIA's warp matrix functions.
 
+use crate::lines::also_in;
 use crate::{CudaChecker, Setting};
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::sort;
 
 declare_rule! {
     /// ## What it does
@@ -100,10 +102,14 @@ fn check(cx: &CudaChecker<'_>) {
     let Some(first) = first else {
         return;
     };
+    let mut others: Vec<u32> = [source.places("nvcuda"), source.places("wmma")].concat();
+    others.retain(|at| *at > first && cx.is_for_both(*at));
+    let others = sort::by_key(others, |at| [*at as usize, 0, 0]);
     let message = format!(
-        "`nvcuda::wmma` is for NVIDIA's tensor cores; on {} rocWMMA has its functions, using {}.",
+        "`nvcuda::wmma` is for NVIDIA's tensor cores; on {} rocWMMA has its functions, using {}.{}",
         cx.target.arch.name(),
         cx.target.arch.matrix_instructions(),
+        also_in(source, first, others.into_iter())
     );
     let fix = if cx.setting == Setting::PyTorchExtension || !all {
         // An extension is also built for NVIDIA.

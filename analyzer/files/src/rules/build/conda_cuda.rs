@@ -60,6 +60,7 @@ declare_rule! {
         title: "conda installs CUDA",
         family: BuildFiles,
         severity: Error,
+        also: [Warning "for a part of the CUDA toolkit, which does not select PyTorch's build"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/right-pytorch"),
@@ -77,6 +78,13 @@ fn is_cuda(name: &str) -> bool {
     listed(PACKAGES, name)
         || listed(PACKAGES, library)
         || starts.iter().any(|start| name.starts_with(start))
+}
+
+/// True for a compiler, header or library of CUDA: it installs without a GPU, and nothing for AMD uses it. `cudatoolkit` and `cuda-version`
+/// select the builds of other packages.
+fn is_toolkit(name: &str) -> bool {
+    (name == "cuda" || name.starts_with("cuda-") || name.starts_with("lib"))
+        && name != "cuda-version"
 }
 
 /// `=*=cuda*`, `=1.9.0=py3.8_cuda11.1_cudnn8.0.5_0`, `=1.7.2=py38_torch_1.9.0_cu111`
@@ -123,7 +131,11 @@ fn check(cx: &FileChecker<'_>) {
         };
         cx.report(
             &RULE,
-            Severity::Error,
+            if is_toolkit(&requirement.normalized()) {
+                Severity::Warning
+            } else {
+                Severity::Error
+            },
             requirement.whole.range(),
             message,
             RawFix::display_only(instead_of(name)),
@@ -135,9 +147,11 @@ fn check(cx: &FileChecker<'_>) {
 fn instead_of(name: &str) -> &'static str {
     let is_extension = |rest: &str| !listed("cuda gpu lightning", rest);
     match name {
-        "tensorflow-gpu" => "Remove it, and install tensorflow-rocm with pip",
+        "tensorflow-gpu" => "Remove it, and install AMD's build of TensorFlow with pip",
         "faiss-gpu" => "Remove it, and build Faiss with FAISS_ENABLE_ROCM, or use faiss-cpu",
         _ if name.starts_with("cupy") => "Remove it, and install cupy-rocm-7-0 with pip",
+        "pytorch-mutex" => "Remove it: it selects a build of conda's PyTorch",
+        _ if is_toolkit(name) => "Remove it: ROCm has compilers and libraries of its own",
         _ if name.strip_prefix("pytorch-").is_some_and(is_extension) => {
             "Remove it, and build it with pip beside PyTorch for ROCm"
         }

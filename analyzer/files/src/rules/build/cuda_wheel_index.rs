@@ -204,7 +204,7 @@ pub(super) fn fix(
     let torch = torch_of(cx, index);
     let pinned = torch.as_deref().and_then(newest).map(Release::minor);
     // `torch==${TORCH_VERSION}` without a value
-    let is_unknown = torch.is_some_and(|torch| torch.contains('$'));
+    let is_unknown = torch.as_deref().is_some_and(|torch| torch.contains('$'));
     if is_pytorchs && pinned.is_none() && is_unknown {
         return RawFix::display_only("Use the index for ROCm that has this release");
     }
@@ -223,7 +223,21 @@ pub(super) fn fix(
         }
         None => {}
     }
-    let title = format!("Use the index {rocm}");
+    let option = option_before(cx, index);
+    if is_pytorchs && matches!(option, "-f" | "--find-links") {
+        return RawFix::display_only(format!(
+            "Use --index-url https://download.pytorch.org/whl/{rocm}: a link to an index has no wheels"
+        ));
+    }
+    // pip takes the newest release of all indexes.
+    let is_open = option == "--extra-index-url"
+        && torch.as_deref().is_some_and(|torch| !torch.contains("=="));
+    let title = match is_open {
+        true => format!(
+            "Use the index {rocm}, with --index-url or torch pinned: PyPI's release may be newer"
+        ),
+        false => format!("Use the index {rocm}"),
+    };
     let is_literal = !index.as_str().contains(['$', '{']);
     // The index of a project has a name, and a lock file depends on it.
     if is_pytorchs && cx.language == Language::Pyproject {
@@ -240,6 +254,16 @@ pub(super) fn fix(
     } else {
         "Look for the project's ROCm wheels, or build it from source"
     })
+}
+
+/// `--extra-index-url` before an index in a command or a file of requirements.
+fn option_before<'a>(cx: &FileChecker<'a>, index: Text<'_>) -> &'a str {
+    let before = cx.source.get(..index.range().start).unwrap_or_default();
+    let before = before.trim_end_matches(['=', ' ', '"', '\'']);
+    let start = before
+        .rfind(char::is_whitespace)
+        .map_or(0, |space| space + 1);
+    &before[start..]
 }
 
 /// The releases of torch that the index's command allows, or its file if it is in no command.

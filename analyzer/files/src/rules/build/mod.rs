@@ -14,6 +14,7 @@ pub mod nvidia_base_image;
 pub mod nvidia_container_runtime;
 pub mod nvidia_package;
 pub mod nvidia_system_package;
+pub mod package_wheel;
 pub mod python_release;
 pub mod torch_release;
 pub mod triton_package;
@@ -36,4 +37,5 @@ rules! {
     cuda_libraries,
     cpp_standard,
     python_release,
+    package_wheel,
 }

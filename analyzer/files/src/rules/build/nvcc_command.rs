@@ -42,7 +42,10 @@ declare_rule! {
         title: "CUDA toolkit command on a ROCm host",
         family: BuildFiles,
         severity: Error,
-        also: [Info "for a variable with a default value that another compiler can replace (`NVCC ?= nvcc`)"],
+        also: [
+            Warning "for a question for nvcc's version",
+            Info "for a variable with a default value that another compiler can replace (`NVCC ?= nvcc`)",
+        ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
@@ -73,12 +76,23 @@ fn check(cx: &FileChecker<'_>) {
             );
         }
         if let Some((tool, instead)) = TOOLS.iter().find(|(tool, _)| *tool == program) {
+            // Its output may only be printed.
+            let asks_version = program == "nvcc"
+                && command
+                    .words
+                    .iter()
+                    .skip(1)
+                    .all(|word| matches!(word.as_str(), "--version" | "-V"));
+            let (severity, instead) = match asks_version {
+                true => (Severity::Warning, "Ask hipcc for its version"),
+                false => (Severity::Error, *instead),
+            };
             cx.report(
                 &RULE,
-                Severity::Error,
+                severity,
                 command.range(),
                 format!("{tool} is for NVIDIA GPUs; a ROCm host does not have it."),
-                RawFix::display_only(*instead),
+                RawFix::display_only(instead),
             );
         }
     }

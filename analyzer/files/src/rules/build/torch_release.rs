@@ -190,6 +190,9 @@ fn builds(release: Version) -> String {
     }
 }
 
+/// The minor version of torchaudio 2.11, from its wheels' metadata: 2.11.1 requires `torch>=2.11`.
+const LAST_TORCHAUDIO: u16 = 11;
+
 /// The release of PyTorch that this release of torchvision or torchaudio requires, `torch==2.0.1` in the metadata of their
 /// wheels. None for a lock file, which lists that release as well.
 fn torch_of(requirement: &Requirement<'_>) -> Option<Version> {
@@ -204,7 +207,8 @@ fn torch_of(requirement: &Requirement<'_>) -> Option<Version> {
         (true, 0) if minor >= 15 => Some(Version::new(2, minor - 15)),
         (true, 0) => Some(Version::new(1, minor.checked_sub(1)?)),
         (false, 0) => Some(Version::new(1, minor)),
-        (false, 2) => Some(Version::new(2, minor)),
+        // From 2.11 on torchaudio does not require one release of PyTorch.
+        (false, 2) if minor < LAST_TORCHAUDIO => Some(Version::new(2, minor)),
         _ => None,
     }
 }
@@ -221,14 +225,19 @@ fn is_beside_torch(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool 
 
 fn report_companion(cx: &FileChecker<'_>, requirement: &Requirement<'_>, torch: Version) {
     let name = requirement.name.as_str();
+    let last = Version::new(2, LAST_TORCHAUDIO);
+    let release = if name == "torchaudio" && cx.target.torch > last {
+        format!("{last}, which later releases of PyTorch share")
+    } else {
+        format!("for PyTorch {}", cx.target.torch)
+    };
     cx.report(
         &RULE,
         Severity::Warning,
         requirement.whole.range(),
         format!("This {name} requires torch {torch}: pip installs PyPI's build, for CUDA, over a ROCm build of another release."),
         RawFix::display_only(format!(
-            "Allow the release for PyTorch {}, and install both from an index for ROCm",
-            cx.target.torch
+            "Allow the release {release}, and install both from an index for ROCm"
         )),
     );
 }

@@ -88,7 +88,7 @@ fn check(cx: &FileChecker<'_>) {
                     format!(
                         "PyTorch's ROCm wheels install Triton as {own}; pip puts this one into the same folder, over it.{obstacle}"
                     ),
-                    RawFix::display_only("Let PyTorch select the version"),
+                    RawFix::display_only("Remove the requirement: PyTorch installs its Triton"),
                 );
             }
             "pytorch-triton-rocm" if renamed => cx.report(

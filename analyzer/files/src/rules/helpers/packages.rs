@@ -15,7 +15,7 @@ use table::{OWN, Package};
 /// Extras that require CUDA packages: `jax[cuda12]`.
 const EXTRAS: &[(&str, &str)] = &[
     ("jax", "Require jax[rocm7-local], or use AMD's JAX image"),
-    ("tensorflow", "Require tensorflow-rocm"),
+    ("tensorflow", "Install AMD's build of TensorFlow"),
     ("vllm", "Install vLLM's ROCm wheel, or use its image"),
     (
         "sglang",
@@ -49,6 +49,10 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         let from = requirement.specifier.as_str();
         // AMD's fork: `git+https://github.com/ROCm/TransformerEngine`
         if from.contains("://") && names_rocm(from) {
+            continue;
+        }
+        // A wheel for CUDA, which `cuda-local-version` reports.
+        if of.name == "flash-attn" && from.contains("://") && from.contains("+cu") {
             continue;
         }
         // FlashAttention 3 is a folder of FlashAttention's repository.

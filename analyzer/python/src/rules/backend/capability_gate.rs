@@ -251,7 +251,7 @@ pub(crate) fn report(cx: &PythonChecker<'_>, node: Node, severity: Severity, mes
     } else {
         severity
     };
-    let title = "Test for the feature (torch.cuda.is_bf16_supported()), or add `torch.version.hip is None and`";
+    let title = "Test for the feature, or add `torch.version.hip is None and`";
     cx.report_as(&RULE, severity, node, message, RawFix::display_only(title));
 }
 

@@ -189,10 +189,18 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         );
         return;
     }
+    let mut options = option.to_owned();
+    for other in tree
+        .parts(parent)
+        .filter(|other| *other != item && is_unknown(cx, *other))
+    {
+        options += ", ";
+        options += tree.text(other).trim_matches(['"', '\'']);
+    }
     cx.report(
         &RULE,
         node,
-        format!("On ROCm hipcc gets this option: clang stops at {option}."),
+        format!("On ROCm hipcc gets this option: clang stops at {options}."),
         RawFix::display_only("Omit nvcc's options if torch.version.hip is set"),
     );
 }
@@ -220,10 +228,12 @@ fn is_ignored(cx: &PythonChecker<'_>, list: Node) -> bool {
 fn is_unread(cx: &PythonChecker<'_>, options: Node) -> bool {
     let tree = cx.tree();
     let mut is_setup = false;
+    let mut is_load = false;
     let extension = tree.ancestors(options).find(|call| {
         cx.callee(*call).is_some_and(|name| {
             is_setup = name.last() == "setup";
-            is_setup || name.last() == "CUDAExtension"
+            is_load = name.last() == "load";
+            is_setup || is_load || name.last() == "CUDAExtension"
         })
     });
     let Some(arguments) = extension.and_then(|call| tree.child(call, Field::Arguments)) else {
@@ -236,7 +246,8 @@ fn is_unread(cx: &PythonChecker<'_>, options: Node) -> bool {
         let sources = match name {
             Some("sources") => tree.child(argument, Field::Value),
             Some(name) => {
-                return (name == "extra_compile_args") == is_setup
+                return !is_load
+                    && (name == "extra_compile_args") == is_setup
                     && tree.contains(argument, options);
             }
             None => Some(argument),

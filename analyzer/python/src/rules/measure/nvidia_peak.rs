@@ -2,7 +2,9 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::backend::device_name::knows_amd;
-use crate::rules::helpers::calls::{contains_any, function_around, given_to, name_of, operator};
+use crate::rules::helpers::calls::{
+    contains_any, function_around, given_to, has_text, name_of, operator,
+};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -89,7 +91,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         let first = cx.tree().nodes().find(is_peak);
         first.into_iter().collect()
     };
-    if !cx.once(RULE.id, find).contains(&node) || knows_amd(cx) {
+    // A diagram of measurements on that GPU.
+    if !cx.once(RULE.id, find).contains(&node) || knows_amd(cx) || has_text(cx, "matplotlib") {
         return;
     }
     cx.report(

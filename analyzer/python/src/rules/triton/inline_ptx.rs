@@ -70,7 +70,7 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ("rsqrt", "Use tl.rsqrt, which becomes v_rsq_f32"),
     (
         "cvt",
-        "Convert with .to(dtype); rounding and saturation may need a clamp",
+        "Convert with .to(dtype), which truncates: round with libdevice.rint and clamp before",
     ),
     ("fma", "Use tl.fma, which rounds to nearest"),
     ("prmt", "Shift and mask; AMD's instruction is v_perm_b32"),

@@ -131,11 +131,11 @@ fn counterpart(statement: &str) -> &'static str {
     if mentions("amp") {
         "Use torch.amp.autocast and torch.amp.GradScaler"
     } else if mentions("optimizers") || mentions("FusedAdam") || mentions("FusedSGD") {
-        "Use torch.optim with fused=True; FusedAdam is AdamW with weight_decay=0.0"
+        "Use torch.optim with fused=True; FusedAdam is AdamW with weight_decay=0.0, or Adam with adam_w_mode=False"
     } else if mentions("SyncBatchNorm") || mentions("parallel") {
         "Use torch.nn.parallel.DistributedDataParallel and torch.nn.SyncBatchNorm"
     } else if mentions("normalization") {
-        "Use torch.nn.LayerNorm or torch.nn.RMSNorm"
+        "Use torch.nn.LayerNorm, or RMSNorm for FusedRMSNorm"
     } else if mentions("multihead_attn") {
         "Use torch.nn.functional.scaled_dot_product_attention"
     } else {

@@ -11,7 +11,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `nvidia-smi` run through `subprocess`, `os.system`, `os.popen` or `asyncio`. If the code handles its
-    /// failure and does not use AMD's tool, the severity is info. Also finds tests for the device files of NVIDIA's driver,
+    /// failure and does not use AMD's tool, the severity is info. In a script also finds a test for it that ends the script. Also finds tests for the device files of NVIDIA's driver,
     /// such as `os.path.exists("/dev/nvidia0")`.
     ///
     /// ## Why on ROCm

@@ -136,7 +136,10 @@ fn only_queries(cx: &PythonChecker<'_>, node: Node) -> bool {
                 return tree.field(node) == Field::Key
                     || matches!(
                         kind,
-                        Kind::ComparisonOperator | Kind::ExpressionStatement | Kind::Subscript
+                        Kind::ComparisonOperator
+                            | Kind::ExpressionStatement
+                            | Kind::Subscript
+                            | Kind::Attribute
                     );
             }
         }

@@ -330,13 +330,13 @@ const PACKAGES: &[Package] = &[
         "DALI runs on NVIDIA GPUs only.",
         "Use rocAL, or a data loader on the CPU",
     ),
-    unavailable(
+    other_build(
         "cuda-python",
         "cuda-python",
         "cuda-python binds NVIDIA's driver and runtime; a ROCm host has neither.",
         "Use hip-python",
     ),
-    unavailable(
+    other_build(
         "cuda-bindings",
         "cuda-python",
         "cuda-python binds NVIDIA's driver and runtime; a ROCm host has neither.",
@@ -517,20 +517,17 @@ const PACKAGES: &[Package] = &[
         "GPUtil calls nvidia-smi, which a ROCm host does not have.",
         "Use amdsmi, or torch.cuda.mem_get_info()",
     ),
-    Package {
-        instead: Some("tensorflow-rocm"),
-        ..unavailable(
-            "tensorflow-gpu",
-            OWN,
-            "tensorflow-gpu is built for CUDA.",
-            "Require tensorflow-rocm",
-        )
-    },
+    unavailable(
+        "tensorflow-gpu",
+        OWN,
+        "tensorflow-gpu is built for CUDA.",
+        "Install AMD's build of TensorFlow; tensorflow-rocm on PyPI ends with ROCm 6.0",
+    ),
     unavailable(
         "paddlepaddle-gpu",
         OWN,
         "paddlepaddle-gpu is built for CUDA.",
-        "Install PaddlePaddle's build for ROCm",
+        "Require paddlepaddle, which computes on the CPU, or build PaddlePaddle for ROCm",
     ),
     unavailable(
         "jax-cuda*",

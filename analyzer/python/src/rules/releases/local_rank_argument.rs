@@ -1,7 +1,7 @@
 //! HW406: the argument of `torch.distributed.launch`, which has another name since PyTorch 2.0.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, has_text, values};
+use crate::rules::helpers::calls::{called, has_any_text, has_text, values};
 use crate::syntax::{Kind, Node};
 use hipward_analyzer_core::Version;
 
@@ -17,7 +17,7 @@ declare_rule! {
     /// old PyTorch gets a newer one with ROCm: the builds for ROCm 6 begin with PyTorch 2.3.
     ///
     /// A source that mentions DeepSpeed, whose launcher passes `--local_rank`, or Accelerate, or that asks for `LOCAL_RANK` in the environment, and a
-    /// parser of known arguments only, are not reported.
+    /// parser of known arguments only, are not reported. Nor is one that starts its processes itself, or does not use the argument.
     ///
     /// ## Example
     ///
@@ -85,7 +85,11 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     };
     if values.iter().any(|value| name(value) == "--local-rank")
         || !has_text(cx, "torch")
-        || has_text(cx, "parse_known_args")
+        || !has_text(cx, ".local_rank")
+        || has_any_text(
+            cx,
+            &["parse_known_args", "mp.spawn", "multiprocessing.spawn"],
+        )
         || OTHER_LAUNCHERS.iter().any(|word| has_text(cx, word))
     {
         return;

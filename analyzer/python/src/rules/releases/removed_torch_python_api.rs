@@ -181,7 +181,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
 }
 
 /// `except ImportError:`, `if TORCH_MAJOR < 2:`, `if hasattr(torch, "symeig"):`
-fn is_for_a_version(cx: &PythonChecker<'_>, node: Node) -> bool {
+pub(super) fn is_for_a_version(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node).any(|around| match tree.kind(around) {
         Kind::ExceptClause => true,

@@ -1,0 +1,16 @@
+//! HW4: what releases of PyTorch and Python removed or changed. As the checks in `strings`, these start from a word in the source, and the browser's small Python
+//! module does not contain them.
+
+pub mod local_rank_argument;
+pub mod removed_python_api;
+pub mod removed_torch_python_api;
+pub mod uint8_mask;
+pub mod weights_only;
+
+rules! {
+    removed_torch_python_api,
+    weights_only,
+    local_rank_argument,
+    removed_python_api,
+    uint8_mask,
+}
