@@ -14,8 +14,8 @@ const words = [
   /torch\._six|functional_tensor|models\.utils import|utils\.ffi|distributed\.pipeline\b|torch(\.| import[^\n]*\b)(symeig|eig|lstsq|matrix_rank|solve|rfft|irfft|ifft|gels|btrifact)\b|torchaudio(\.| import[^\n]*\b)(backend|io|sox_effects|kaldi_io|info|\w+_audio_backends?)\b/,
   /collections(\.| import[^\n]*\b)[A-Z](?!ounter|hainMap|rderedDict)|import imp\b|getargspec|time\.clock|linux_distribution|numpy\.distutils|\.byte\(\)|\(torch\.uint8\)|ByteTensor|import (asyncore|asynchat|smtpd|cgi|pipes|imghdr|telnetlib|crypt)\b/,
   /["']--local_rank["']|["']args["']: args\b|torch\.save\(([\w.]+\.)?(model|net|network),/,
-  /(_capability|_sm_|nvidia\w*\()[^]{0,200}\braise\b|assert[^]{0,100}(_capability|_sm_|nvidia\w*\()|_attention_impl\(["']FA/,
-  /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]|CUDA out of memory\.?["'],|extra_ldflags|libraries\.append/,
+  /["']sm_?\d\d|(_capability|_sm_|nvidia\w*\()[^]{0,900}\braise\b|assert[^]{0,100}(_capability|_sm_|nvidia\w*\()|_attention_impl\(["']FA/,
+  /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|tilelang|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]|CUDA out of memory\.?["'],|extra_ldflags|libraries\.append/,
 ];
 
 export const isPlainPython = (source) => !words.some((word) => word.test(source));

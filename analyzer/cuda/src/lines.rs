@@ -26,10 +26,10 @@ pub(crate) fn also_in(
     }
     let mut text = String::new();
     for (start, end) in ranges.iter().take(MAX) {
-        text += if text.is_empty() {
-            " Also in lines "
-        } else {
-            ", "
+        text += match ranges[..] {
+            _ if !text.is_empty() => ", ",
+            [(only, last)] if only == last => " Also in line ",
+            _ => " Also in lines ",
         };
         text += &start.to_string();
         if end > start {

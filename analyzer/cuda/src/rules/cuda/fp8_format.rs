@@ -147,7 +147,7 @@ fn required_dtypes(cx: &CudaChecker<'_>) {
                 .is_some_and(|rest| rest.ends_with("uz"))
         })
     };
-    if names.iter().any(|name| knows_fnuz(name)) {
+    if names.iter().any(knows_fnuz) {
         return;
     }
     let is_checked = |at: u32| {

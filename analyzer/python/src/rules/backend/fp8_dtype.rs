@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, function_parameter, has_text};
-use crate::semantic::{Value, literal_text};
+use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Fp8Format;
 
@@ -60,7 +60,7 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target; the format depends on the architecture",
         lesson: Some("optimize/eight-bits"),
-        visit: [Attribute, String],
+        visit: [Attribute],
     }
 }
 /// The two formats of each family.
@@ -69,9 +69,6 @@ const FNUZ: [&str; 2] = ["float8_e4m3fnuz", "float8_e5m2fnuz"];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
-    if tree.kind(node) == Kind::String {
-        return check_tilelang(cx, node);
-    }
     let Some(member) = tree.child(node, Field::Attribute) else {
         return;
     };
@@ -127,42 +124,6 @@ pub(in crate::rules) fn has_maximum_of_ocp(cx: &PythonChecker<'_>) -> bool {
     };
     let find = || tree.nodes().find(is_it).into_iter().collect();
     has_text(cx, "448") && !cx.once("the number 448", find).is_empty()
-}
-
-/// `FP8 = "float8_e4m3"`, TileLang's name for the format of NVIDIA.
-fn check_tilelang(cx: &PythonChecker<'_>, node: Node) {
-    let tree = cx.tree();
-    let Some(text @ ("float8_e4m3" | "float8_e5m2")) = literal_text(tree, node) else {
-        return;
-    };
-    let arch = cx.target().arch;
-    let is_given = tree.parent(node).is_some_and(|parent| {
-        tree.field(node) == Field::Right && tree.kind(parent) == Kind::Assignment
-    });
-    if !is_given
-        || arch.fp8() != Some(Fp8Format::Fnuz)
-        || !tree.source().contains("tilelang")
-        || tree.source().contains("fnuz")
-        || cx.mentions_hip()
-    {
-        return;
-    }
-    let title = format!("Use {text}fnuz");
-    let fix = if has_maximum_of_ocp(cx) {
-        RawFix::display_only(format!("{title}, with its maximum: 240 for e4m3, not 448"))
-    } else {
-        let end = tree.end(node) - 1;
-        RawFix::unsafe_edits(title, vec![(end..end, "fnuz".to_owned())])
-    };
-    cx.report(
-        &RULE,
-        node,
-        format!(
-            "The matrix units of {} use {text}fnuz, not {text}.",
-            arch.name()
-        ),
-        fix,
-    );
 }
 
 /// True if the dtype creates a tensor, or numbers that depend on it: not in a comparison, a table or a default.

@@ -4,6 +4,7 @@
 
 use super::PythonRule;
 
+mod architecture_chain;
 mod failing_check;
 mod home_gate;
 mod listed;
@@ -12,6 +13,7 @@ mod module;
 mod nvidia_backend;
 mod nvidia_host;
 mod required_path;
+mod tilelang_dtype;
 mod tool;
 
 /// The checks.
@@ -22,6 +24,7 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &required_path::CHECK,
     &home_gate::CHECK,
     &failing_check::CHECK,
+    &architecture_chain::CHECK,
     &listed::TEXTS,
     &listed::LIBRARIES,
     &nvidia_host::DEVICES,
@@ -29,4 +32,5 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &nvidia_host::PATTERNS,
     &nvidia_backend::ENGINE,
     &nvidia_backend::TARGET,
+    &tilelang_dtype::CHECK,
 ];
