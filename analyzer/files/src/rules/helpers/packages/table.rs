@@ -523,6 +523,22 @@ const PACKAGES: &[Package] = &[
         "tensorflow-gpu is built for CUDA.",
         "Install AMD's build of TensorFlow; tensorflow-rocm on PyPI ends with ROCm 6.0",
     ),
+    // https://github.com/horovod/horovod/issues/3996
+    unavailable(
+        "horovod",
+        OWN,
+        "Horovod's last release, 0.28.1, does not build with PyTorch 2.1 or later.",
+        "Use torch.distributed, or build Horovod's main branch with HOROVOD_GPU=ROCM",
+    ),
+    Package {
+        fine_from: Some(Version::new(1, 8)),
+        ..other_build(
+            "pytorch-lightning",
+            OWN,
+            "This Lightning was written for PyTorch 1, and pip 24.1 and later refuses the metadata of 1.5 to 1.7.",
+            "Require Lightning 2",
+        )
+    },
     unavailable(
         "paddlepaddle-gpu",
         OWN,
