@@ -186,4 +186,19 @@ fn uses_of_a_library_are_listed_in_one_finding() {
         panic!("{messages:?}");
     };
     assert!(message.ends_with(" Also in lines 2-3, 6."), "{message}");
+    // The lines of a string are not those of its source.
+    let python = format!(
+        "from torch.utils.cpp_extension import load_inline\n\nload_inline('a', cpp_sources='', cuda_sources=\"\"\"{source}__global__ void k() {{}}\\n\"\"\")\n"
+    );
+    let report = analyze(&python, &Options::default());
+    let named: Vec<&str> = report
+        .findings
+        .iter()
+        .map(|it| it.message.as_str())
+        .filter(|it| it.contains("CUTLASS"))
+        .collect();
+    assert!(
+        matches!(named[..], [message] if !message.contains("Also in")),
+        "{named:?}"
+    );
 }

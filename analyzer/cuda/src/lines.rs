@@ -1,14 +1,19 @@
 //! Lines as parts of messages.
 
-use crate::Source;
+use crate::CudaChecker;
 
-/// ` Also in lines 4, 8-12.`: the lines of `tokens`, which follow `first` in order, without the line of `first`. Empty if there are none.
+/// ` Also in lines 4, 8-12.`: the lines of `tokens`, which follow `first` in order, without the line of `first`. Empty if there are none, and in a
+/// string of another source, whose lines have other numbers.
 pub(crate) fn also_in(
-    source: &Source<'_>,
+    cx: &CudaChecker<'_>,
     first: u32,
     tokens: impl Iterator<Item = u32>,
 ) -> String {
     const MAX: usize = 20;
+    if cx.is_fragment {
+        return String::new();
+    }
+    let source = cx.source;
     let start = |token: u32| source.span(token..token + 1).start;
     let newlines = |from: usize, to: usize| source.text[from..to].matches('\n').count();
     let mut last = start(first);

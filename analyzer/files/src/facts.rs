@@ -181,13 +181,15 @@ pub fn names_rocm(text: &str) -> bool {
     words.iter().any(|word| contains(text, word)) || has_word(text, "hip")
 }
 
-/// `AMD GPU`, `Running-on-AMD-GPU`: the author names AMD's GPUs, and not its CPUs.
+/// `AMD GPU`, `Running-on-AMD-GPU`: the author names AMD's GPUs, and not its CPUs or `amd64`.
 pub(crate) fn names_amd_gpus(text: &str) -> bool {
     positions(text, "amd").any(|at| {
-        text[at..]
-            .split(char::is_whitespace)
-            .take(3)
-            .any(|word| contains(word, "gpu"))
+        let rest = &text[at + "amd".len()..];
+        !rest.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && rest
+                .split_whitespace()
+                .take(2)
+                .any(|word| contains(word, "gpu"))
     })
 }
 

@@ -135,7 +135,7 @@ fn check(cx: &CudaChecker<'_>) {
             *first..*first + 1,
             format!(
                 "{name} is for NVIDIA GPUs; AMD has {amd}, with a different interface.{}",
-                also_in(source, *first, others.map(|(token, _)| *token))
+                also_in(cx, *first, others.map(|(token, _)| *token))
             ),
             RawFix::display_only(format!("Write a path for AMD with {amd}")),
         );

@@ -131,7 +131,7 @@ fn names_of_thc(cx: &CudaChecker<'_>) {
         };
         let message = format!(
             "PyTorch has no `{word}` since 1.11.{}",
-            also_in(source, first, uses)
+            also_in(cx, first, uses)
         );
         let fix = RawFix::display_only(instead);
         cx.report_as(

@@ -94,7 +94,7 @@ fn check(cx: &CudaChecker<'_>) {
     let others = found.iter().skip(1).map(|operator| operator.start);
     let message = format!(
         "HIP's vector types already have this operator, so that every use is ambiguous.{}",
-        also_in(source, first.start, others)
+        also_in(cx, first.start, others)
     );
     let fix = RawFix::display_only("Put `#ifndef __HIP_PLATFORM_AMD__` around the operators");
     cx.report(&RULE, first, message, fix);

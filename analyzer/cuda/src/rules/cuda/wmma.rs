@@ -109,7 +109,7 @@ fn check(cx: &CudaChecker<'_>) {
         "`nvcuda::wmma` is for NVIDIA's tensor cores; on {} rocWMMA has its functions, using {}.{}",
         cx.target.arch.name(),
         cx.target.arch.matrix_instructions(),
-        also_in(source, first, others.into_iter())
+        also_in(cx, first, others.into_iter())
     );
     let fix = if cx.setting == Setting::PyTorchExtension || !all {
         // An extension is also built for NVIDIA.
