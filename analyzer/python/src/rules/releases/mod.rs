@@ -1,9 +1,12 @@
-//! HW4: what releases of PyTorch and Python removed or changed. As the checks in `strings`, these start from a word in the source, and the browser's small Python
+//! HW4: what releases of PyTorch, Python and NumPy removed or changed. As the checks in `strings`, these start from a word in the source, and the browser's small Python
 //! module does not contain them.
 
 pub mod local_rank_argument;
+pub mod removed_numpy_api;
 pub mod removed_python_api;
 pub mod removed_torch_python_api;
+pub mod stft_return_complex;
+pub mod torchaudio_torchcodec;
 pub mod uint8_mask;
 pub mod weights_only;
 
@@ -13,4 +16,7 @@ rules! {
     local_rank_argument,
     removed_python_api,
     uint8_mask,
+    removed_numpy_api,
+    stft_return_complex,
+    torchaudio_torchcodec,
 }

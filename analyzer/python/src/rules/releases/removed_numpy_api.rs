@@ -1,0 +1,132 @@
+//! HW409: names that NumPy's releases for the target's Python do not have any more.
+
+use super::removed_torch_python_api::is_for_a_version;
+use crate::checker::{PythonChecker, RawFix};
+use crate::semantic::is_import_guarded;
+use crate::syntax::{Field, Node};
+use hipward_analyzer_core::words::listed;
+use hipward_analyzer_core::{Severity, Version};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds names that NumPy 1.24 and 2.0 removed: `np.float`, `np.int`, `np.object`, `np.Inf`, `np.NaN`, `np.float_`, `np.product` and
+    /// others. `np.bool` is not reported, because NumPy 2 has it again.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// Code that pins an old PyTorch pins an old NumPy too. PyTorch's builds for ROCm 7 need Python 3.10 or later, and NumPy has wheels for
+    /// Python 3.12 since 1.26. There `np.float` raises `AttributeError`. An unpinned NumPy is 2.0 or later.
+    ///
+    /// Uses behind a test of the version, and names that the source defines itself (`np.float = float`), are not reported.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import numpy as np
+    ///
+    /// boxes = np.zeros((8, 4), dtype=np.float)
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import numpy as np
+    ///
+    /// boxes = np.zeros((8, 4), dtype=float)
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Safe: the names were aliases of the ones that the fix writes. Display-only where the source gives the builtin's name another meaning.
+    ///
+    /// ## References
+    ///
+    /// * [NumPy 1.24: release notes](https://numpy.org/doc/stable/release/1.24.0-notes.html)
+    /// * [NumPy 2.0: migration guide](https://numpy.org/doc/stable/numpy_2_0_migration_guide.html)
+    "HW409" "removed-numpy-api" {
+        title: "NumPy does not have this any more",
+        family: PythonVersion,
+        severity: Error,
+        also: [Warning "for what only NumPy 2.0 removed, and with a Python before 3.12"],
+        applicability: Safe,
+        targets: "every ROCm target; the severity depends on the target's Python",
+        lesson: Some("port/right-pytorch"),
+        visit: [Attribute],
+    }
+}
+
+/// Python's own names, under which NumPy had aliases until 1.23.
+const BUILTINS: &str = "float int object str complex";
+
+/// What NumPy 2.0 removed, and the same thing under another name.
+const RENAMED: &[(&str, &str)] = &[
+    ("Inf", "inf"),
+    ("Infinity", "inf"),
+    ("infty", "inf"),
+    ("PINF", "inf"),
+    ("NaN", "nan"),
+    ("float_", "float64"),
+    ("complex_", "complex128"),
+    ("unicode_", "str_"),
+    ("string_", "bytes_"),
+    ("bool8", "bool_"),
+    ("product", "prod"),
+    ("cumproduct", "cumprod"),
+    ("sometrue", "any"),
+    ("alltrue", "all"),
+    ("round_", "round"),
+];
+
+fn check(cx: &PythonChecker<'_>, node: Node) {
+    let tree = cx.tree();
+    let Some(member) = tree.child(node, Field::Attribute) else {
+        return;
+    };
+    let name = tree.text(member);
+    let is_builtin = listed(BUILTINS, name);
+    let renamed = RENAMED.iter().find(|(old, _)| *old == name);
+    if !is_builtin && renamed.is_none() {
+        return;
+    }
+    let is_numpys = cx
+        .resolve(node)
+        .is_some_and(|resolved| matches!(resolved.parts(), ["numpy", last] if *last == name));
+    if !is_numpys
+        || is_defined_here(cx, node)
+        || is_for_a_version(cx, node)
+        || is_import_guarded(&cx.semantics, node, &["AttributeError"])
+    {
+        return;
+    }
+    let since = if is_builtin { "1.24" } else { "2.0" };
+    let message = format!("NumPy has no {name} since {since}.");
+    let severity = match is_builtin && cx.target().python >= Version::new(3, 12) {
+        true => Severity::Error,
+        false => Severity::Warning,
+    };
+    let fix = match renamed {
+        Some((_, new)) => RawFix::safe_edits(
+            format!("Use {new}"),
+            vec![(tree.span(member), (*new).to_owned())],
+        ),
+        None if is_free(cx, node, name) => RawFix::safe_edits(
+            format!("Use {name}"),
+            vec![(tree.span(node), name.to_owned())],
+        ),
+        None => RawFix::display_only(format!("Use Python's {name}")),
+    };
+    cx.report_as(&RULE, severity, node, message, fix);
+}
+
+/// `np.float = float` somewhere in the source.
+fn is_defined_here(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.source().contains(&format!("{} =", tree.text(node)))
+}
+
+/// True if `name` is Python's builtin where `node` is.
+fn is_free(cx: &PythonChecker<'_>, node: Node, name: &str) -> bool {
+    let names = &cx.semantics.names;
+    names.lookup(names.scope_of(node), name).is_none()
+}
