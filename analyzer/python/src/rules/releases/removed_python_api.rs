@@ -58,6 +58,9 @@ const ABSTRACT: &str = "Awaitable Coroutine AsyncIterable AsyncIterator AsyncGen
     Reversible Sized Container Callable Collection Set MutableSet Mapping MutableMapping MappingView KeysView ItemsView ValuesView \
     Sequence MutableSequence ByteString";
 
+/// The modules in [`REMOVED`] that are parts of others.
+const MODULES: &str = "numpy.distutils xml.etree.cElementTree";
+
 /// The minor version that removed the names, and what to use.
 const REMOVED: &[(u16, &str, &str)] = &[
     (8, "time.clock", "Use time.perf_counter"),
@@ -112,10 +115,11 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         let find = |name: &'static str| {
             let found = match member {
                 // Of a module, the import is reported.
-                Some(member) => {
-                    (name.ends_with(member) && name.contains('.') && cx.resolve(node)?.is(name))
-                        .then_some(node)
-                }
+                Some(member) => (name.ends_with(member)
+                    && name.contains('.')
+                    && !listed(MODULES, name)
+                    && cx.resolve(node)?.is(name))
+                .then_some(node),
                 None => imported(cx, node, name),
             };
             Some((name, found?))
