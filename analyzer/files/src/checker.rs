@@ -68,6 +68,13 @@ impl<'a> FileChecker<'a> {
         checker.diagnostics.finish()
     }
 
+    /// The text between a requirement and the end of its line, such as its marker.
+    pub fn rest_of_line(&self, requirement: &Requirement<'_>) -> &'a str {
+        let rest = self.source.get(requirement.whole.range().end..);
+        rest.and_then(|rest| rest.lines().next())
+            .unwrap_or_default()
+    }
+
     /// The range of the command at that position.
     pub fn command_at(&self, at: usize) -> Option<Range<usize>> {
         let mut ranges = self.facts.commands.iter().map(|command| command.range());

@@ -130,24 +130,23 @@ fn check(cx: &CudaChecker<'_>) {
     }
 }
 
+/// PyTorch's names of the OCP formats and of the FNUZ formats.
+const DTYPES: [(&str, &str); 4] = [
+    ("Float8_e4m3fn", "Float8_e4m3fnuz"),
+    ("kFloat8_e4m3fn", "kFloat8_e4m3fnuz"),
+    ("Float8_e5m2", "Float8_e5m2fnuz"),
+    ("kFloat8_e5m2", "kFloat8_e5m2fnuz"),
+];
+
 /// `TORCH_CHECK(scale.dtype() == torch::kFloat8_e4m3fn)` in a source that does not know the other format.
 fn required_dtypes(cx: &CudaChecker<'_>) {
     /// An upper limit for the tokens between the macro's name and the dtype.
     const MAX: u32 = 20;
     let source = cx.source;
-    let names = [
-        "Float8_e4m3fn",
-        "kFloat8_e4m3fn",
-        "Float8_e5m2",
-        "kFloat8_e5m2",
-    ];
-    let knows_fnuz = |name: &&str| {
-        source.words().any(|(word, _)| {
-            word.strip_prefix(*name)
-                .is_some_and(|rest| rest.ends_with("uz"))
-        })
-    };
-    if names.iter().any(knows_fnuz) {
+    if DTYPES
+        .iter()
+        .any(|(_, fnuz)| !source.places(fnuz).is_empty())
+    {
         return;
     }
     let is_checked = |at: u32| {
@@ -156,7 +155,7 @@ fn required_dtypes(cx: &CudaChecker<'_>) {
             .take_while(|before| !matches!(source.token_text(*before), ";" | "{" | "}"))
             .any(|before| source.token_text(before).contains("CHECK"))
     };
-    for name in names {
+    for (name, fnuz) in DTYPES {
         for at in source
             .places(name)
             .iter()
@@ -167,10 +166,7 @@ fn required_dtypes(cx: &CudaChecker<'_>) {
                 "{} computes in the FNUZ formats, and this accepts `{name}` only.",
                 cx.target.arch.name()
             );
-            let fix = RawFix::display_only(format!(
-                "Accept `{name}{}` on AMD",
-                if name.ends_with("fn") { "uz" } else { "fnuz" }
-            ));
+            let fix = RawFix::display_only(format!("Accept `{fnuz}` on AMD"));
             cx.report_as(
                 &RULE,
                 Severity::Warning,

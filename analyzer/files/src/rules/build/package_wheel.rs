@@ -105,11 +105,8 @@ fn check(cx: &FileChecker<'_>) {
     }
 }
 
-/// conda has wheels of its own, a lock file is made anew, and a marker limits the Python: `; python_version < "3.10"`.
+/// conda has builds of its own, a lock file is made anew, and a marker limits the Python: `; python_version < "3.10"`.
 fn is_left_out(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
-    let rest = cx.source.get(requirement.whole.range().end..);
-    let line = rest
-        .and_then(|rest| rest.lines().next())
-        .unwrap_or_default();
-    matches!(requirement.installer, Installer::Conda | Installer::Lock) || line.contains("python")
+    matches!(requirement.installer, Installer::Conda | Installer::Lock)
+        || cx.rest_of_line(requirement).contains("python")
 }

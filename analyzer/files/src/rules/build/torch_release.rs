@@ -162,10 +162,7 @@ fn is_in_new_environment(cx: &FileChecker<'_>, requirement: &Requirement<'_>) ->
 
 /// `torch==2.2.2; sys_platform == "darwin"`
 fn is_for_another_system(cx: &FileChecker<'_>, requirement: &Requirement<'_>) -> bool {
-    let rest = cx.source.get(requirement.whole.range().end..);
-    let marker = rest
-        .and_then(|rest| rest.lines().next())
-        .unwrap_or_default();
+    let marker = cx.rest_of_line(requirement);
     contains(marker, "darwin") || contains(marker, "win32") || contains(marker, "windows")
 }
 

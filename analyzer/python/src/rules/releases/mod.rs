@@ -8,6 +8,7 @@ pub mod removed_torch_python_api;
 pub mod stft_return_complex;
 pub mod torchaudio_torchcodec;
 pub mod uint8_mask;
+mod versions;
 pub mod weights_only;
 
 rules! {

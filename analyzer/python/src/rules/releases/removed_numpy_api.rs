@@ -1,6 +1,6 @@
 //! HW409: names that NumPy's releases for the target's Python do not have any more.
 
-use super::removed_torch_python_api::is_for_a_version;
+use super::versions::is_for_a_version;
 use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::is_import_guarded;
 use crate::syntax::{Field, Node};

@@ -1,6 +1,6 @@
 //! HW407: modules and functions that the Python for the target's PyTorch does not have any more.
 
-use super::removed_torch_python_api::is_for_a_version;
+use super::versions::is_for_a_version;
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::table_rules::imported;
 use crate::semantic::is_import_guarded;

@@ -1,10 +1,11 @@
 //! HW404: modules and functions that PyTorch's releases for the target do not have any more.
 
+use super::versions::is_for_a_version;
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::has_any_text;
 use crate::rules::helpers::table_rules::imported;
 use crate::semantic::is_import_guarded;
-use crate::syntax::{Field, Kind, Node};
+use crate::syntax::{Field, Node};
 use hipward_analyzer_core::Version;
 
 declare_rule! {
@@ -178,24 +179,4 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         cx.report(&RULE, found, message, fix);
         return;
     }
-}
-
-/// `except ImportError:`, `if TORCH_MAJOR < 2:`, `if hasattr(torch, "symeig"):`
-pub(super) fn is_for_a_version(cx: &PythonChecker<'_>, node: Node) -> bool {
-    let tree = cx.tree();
-    tree.ancestors(node).any(|around| match tree.kind(around) {
-        Kind::ExceptClause => true,
-        Kind::IfStatement | Kind::ElifClause => tree
-            .child(around, Field::Condition)
-            .is_some_and(|condition| is_on_versions(tree.text(condition))),
-        Kind::ConditionalExpression => is_on_versions(tree.text(around)),
-        _ => false,
-    })
-}
-
-fn is_on_versions(condition: &str) -> bool {
-    let condition = condition.to_ascii_lowercase();
-    ["version", "hasattr", "torch_", "_torch", "pytorch"]
-        .iter()
-        .any(|word| condition.contains(word))
 }
