@@ -20,6 +20,8 @@ from hipward_kernels.rewrite.steps import ATTENTION, GEMM, PROJECTIONS, Optimize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from hipward_kernels.rewrite.capture import Found
+
 WIDTH, HEADS, LENGTH = 32, 4, 12
 
 
@@ -388,6 +390,27 @@ def test_convolutional_network_is_not_changed() -> None:
     assert done.reason(ATTENTION) == ATTENTION.nothing
     assert done.reason(PROJECTIONS) == PROJECTIONS.nothing
     assert "aiter is not installed" in str(done.reason(GEMM))
+
+
+def test_one_capture_tells_what_a_later_step_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, inputs = GPT2().eval(), [hidden_states()]
+    monkeypatch.setattr(linear.amd, "refusal", lambda *_: None)
+    monkeypatch.setitem(linear.ROUTES, "aiter", F.linear)
+    later: dict[str, Found] = {}
+    done = optimize(copy.deepcopy(model), inputs, Switches((ATTENTION,)), later)
+    itself = optimize(copy.deepcopy(model), inputs, Switches((GEMM,)))
+    assert later == {GEMM.name: itself.found[GEMM.name]}
+    assert later[GEMM.name].changed
+    # It was tried on a copy of the graph.
+    assert [line.split(":")[0] for line in done.includes()] == [ATTENTION.label]
+    monkeypatch.setitem(linear.ROUTES, "aiter", lambda *_: pytest.fail("the linear layers were routed"))
+    torch.testing.assert_close(done.call(*inputs), model(*inputs), rtol=1e-4, atol=1e-5)
+
+
+def test_a_capture_after_replaced_modules_tells_nothing_about_the_model_as_it_is() -> None:
+    later: dict[str, Found] = {}
+    optimize(GPT2().eval(), [hidden_states()], Switches((ATTENTION, PROJECTIONS)), later)
+    assert later == {}
 
 
 def test_faster_route_is_used_with_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:

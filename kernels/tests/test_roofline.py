@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
-from hipward_kernels.harness.roofline import LOOK_SECONDS, MARGIN, PEAK_MARGIN, Work, roofline
+from hipward_kernels.harness.roofline import LOOK_SECONDS, MARGIN, PEAK_MARGIN, Work, roofline, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,3 +63,27 @@ def test_single_threaded_work_has_the_floor_of_one_thread() -> None:
     assert found.floor_ms == pytest.approx(1.0 / MARGIN)
     # The bandwidth of a copy is reported as measured.
     assert found.copy_gbs == pytest.approx((1 << 24) / 10.0 / 1e6)
+
+
+class Reader(nn.Module):
+    """Reads five rows of a table and all other weights, some of them in each of three steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = nn.Embedding(1000, 16)
+        self.mixed = nn.Conv1d(16, 16, 3, padding=1)
+        self.steps = nn.GRU(16, 16)
+
+    def forward(self, at: Tensor) -> Tensor:
+        x = self.mixed(self.rows(at).transpose(1, 2)).permute(2, 0, 1)
+        return torch.cat([self.steps(x)[0] for _ in range(3)], dim=-1)
+
+
+def test_work_is_each_byte_once_and_each_product() -> None:
+    model, at = Reader(), torch.randint(0, 1000, (1, 5))
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), counter:
+        out = model(at)
+    weights = [*model.mixed.parameters(), *model.steps.parameters()]
+    read = at.numel() * 8 + 5 * 16 * 4 + sum(weight.numel() * 4 for weight in weights)
+    assert work_of(model, [at]) == Work(read, out.numel() * 4, counter.get_total_flops())

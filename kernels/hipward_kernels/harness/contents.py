@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FEWEST = 256
 """Fewest elements whose distribution can be recognized."""
-LOOKED_AT = 1 << 24
+LOOKED_AT = 1 << 22
 """Most elements of a tensor that are looked at: its first rows, and for a matrix its first rows and columns."""
 SORTED_ELEMENTS = 1 << 16
 """Elements whose distribution is compared with the assumed one."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.timing import WatchfulClock
 
 PAIRS = 7
-SECONDS = 0.5
+SECONDS = 0.3
 """Time after which no further pair of calls begins. Calls that are so long that there is only one pair are hardly
 affected by noise."""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from hipward_kernels.harness.contract import Snippet
     from hipward_kernels.harness.lines import VariantId
+    from hipward_kernels.rewrite.capture import Found
 
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,8 @@ class Origin:
     model: nn.Module
     inputs: Sequence[Any]
     """Arguments of one call, to observe what `Model` passes to its modules."""
+    found: dict[str, Found] = field(default_factory=dict)
+    """What steps find in the model as it is, by their names, as far as the capture for an earlier step has shown it."""
 
     def copy(self) -> nn.Module:
         """A copy of the author's `Model`, in the same state.
@@ -163,6 +166,8 @@ def build(
     if reason := _refusal(step, origin):
         raise UnavailableError(f"{reason}.")
     lower = [other for other in ladder.STEPS[: ladder.STEPS.index(step)] if other.name in below]
+    if not lower and step.name in origin.found and (reason := step.reason(origin.found[step.name])):
+        raise NothingToDoError(reason)
     return _apply_steps(origin, (*lower, step), mode if COMPILED in below else None, required=step)
 
 
@@ -181,7 +186,7 @@ def _apply_steps(
         UnavailableError: The steps change the model's results, or `required` changes nothing.
     """
     try:
-        done = optimize(origin.copy(), cloned(list(origin.inputs)), Switches(steps, mode))
+        done = optimize(origin.copy(), cloned(list(origin.inputs)), Switches(steps, mode), origin.found)
     except DisagreesError as error:
         raise UnavailableError(f"It cannot be applied to Model: {error}.") from error
     if required is not None and (reason := done.reason(required)):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FINGERPRINT_CHUNK = 1 << 12
 
@@ -43,6 +46,15 @@ def container_types(value: Any) -> frozenset[type]:
 def tensors(value: Any) -> list[Tensor]:
     """Every tensor in nested tuples, lists, dictionaries and dataclasses."""
     return [leaf for leaf in flatten(value).values() if isinstance(leaf, Tensor)]
+
+
+def operands(value: Any) -> Iterator[Tensor]:
+    """The tensors among the arguments or results of an operation, which are in lists and tuples only."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from operands(item)
 
 
 def unsupported_form(x: Tensor) -> str | None:

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from hipward_kernels.numerics.limit import LONGEST_ROW, row_length
-from hipward_kernels.numerics.nested import tensors
+from hipward_kernels.numerics.nested import operands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +74,7 @@ class LongestSum(TorchDispatchMode):
 
 
 def _length(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> int:
-    results = [x for x in tensors(out) if x.is_floating_point() or x.is_complex()]
+    results = [x for x in operands(out) if x.is_floating_point() or x.is_complex()]
     given = [x for x in args if isinstance(x, Tensor)]
     if not results or not results[0].numel() or not given or getattr(func, "is_view", False):
         return 1

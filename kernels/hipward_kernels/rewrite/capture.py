@@ -7,12 +7,13 @@ receives one graph and reports what it changed and what it did not change.
 
 from __future__ import annotations
 
+import copy
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, fx
 
 from hipward_kernels.dispatch import registry
 from hipward_kernels.rewrite.verify import TOLERANCE
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from torch import fx, nn
+    from torch import nn
 
     Pass: TypeAlias = Callable[[fx.GraphModule, Sequence[Any]], "Found"]
 
@@ -89,13 +90,25 @@ def _options(mode: str) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def look(model: nn.Module, inputs: Sequence[Any], passes: Sequence[Pass]) -> list[Found]:
-    """Rewrites the model for one call, runs it without a compiler and compares results; returns what each pass did.
+def look(
+    model: nn.Module, inputs: Sequence[Any], passes: Sequence[Pass], alone: Sequence[Pass] = ()
+) -> tuple[list[Found], list[Found]]:
+    """Rewrites the model for one call, runs it without a compiler and compares results.
+
+    Args:
+        model: Not changed.
+        inputs: Arguments of the call.
+        passes: Applied to each graph, in order.
+        alone: Each is applied to a copy of the graph as it was captured, which is not run.
+
+    Returns:
+        What each pass did, and what each of `alone` would do.
 
     Raises:
         DisagreesError: The rewritten model computes other results.
     """
     found = [Found() for _ in passes]
+    found_alone = [Found() for _ in alone]
 
     def noted(rewrite: Pass, into: Found) -> Pass:
         def run(graph: fx.GraphModule, given: Sequence[Any]) -> Found:
@@ -104,14 +117,19 @@ def look(model: nn.Module, inputs: Sequence[Any], passes: Sequence[Pass]) -> lis
 
         return run
 
-    rewritten = captured(model, [noted(p, into) for p, into in zip(passes, found, strict=True)], None)
+    def on_copy(rewrite: Pass) -> Pass:
+        return lambda graph, given: rewrite(fx.GraphModule(graph, copy.deepcopy(graph.graph)), given)
+
+    noted_passes = [noted(on_copy(p), into) for p, into in zip(alone, found_alone, strict=True)]
+    noted_passes += [noted(p, into) for p, into in zip(passes, found, strict=True)]
+    rewritten = captured(model, noted_passes, None)
     with torch.random.fork_rng(devices=_gpus(model)):
         torch.manual_seed(0)
         got = rewritten(*_copies(inputs))
         if any(each.changed for each in found):
             torch.manual_seed(0)
             _compare(model(*_copies(inputs)), got)
-    return found
+    return found, found_alone
 
 
 def _compare(expected: Any, got: Any) -> None:

@@ -75,6 +75,12 @@ class Step:
         """The graph pass with a mode of `torch.compile`, or without a compiler."""
         return self.graph if mode is None or self.compiled_graph is None else self.compiled_graph
 
+    def reason(self, found: Found) -> str | None:
+        """Why it changed nothing, as a sentence; None if it changed something."""
+        if found.changed:
+            return None
+        return f"Nothing for it to do in Model: {_summary(found.left, '; ')}." if found.left else self.nothing
+
 
 def _nothing_to_undo() -> None:
     pass
@@ -152,10 +158,7 @@ class Optimized:
 
     def reason(self, step: Step) -> str | None:
         """Why a step changed nothing, as a sentence; None if it changed something."""
-        found = self.found[step.name]
-        if found.changed:
-            return None
-        return f"Nothing for it to do in Model: {_summary(found.left, '; ')}." if found.left else step.nothing
+        return step.reason(self.found[step.name])
 
 
 def _summary(words: Sequence[str], between: str = ", ") -> str:
@@ -187,13 +190,20 @@ class Switches:
         return Switches(tuple(step for step in STEPS if on(step.switch)), environment.get(COMPILE) or None)
 
 
-def optimize(model: nn.Module, inputs: Sequence[Any], switches: Switches | None = None) -> Optimized:
+def optimize(
+    model: nn.Module,
+    inputs: Sequence[Any],
+    switches: Switches | None = None,
+    later: dict[str, Found] | None = None,
+) -> Optimized:
     """Applies the enabled steps. `found` has the reasons for what a step could not change.
 
     Args:
         model: Changed in place. The keys of its state dict stay the same.
         inputs: Arguments of one call; several calls are made to observe the model.
         switches: The enabled steps (default: those of the environment).
+        later: Receives what later steps would find in the model as it is, by their names, if that takes no capture of
+            its own: for steps that replace no modules, after steps that replace none.
 
     Raises:
         DisagreesError: The steps together change the results.
@@ -209,7 +219,10 @@ def optimize(model: nn.Module, inputs: Sequence[Any], switches: Switches | None 
         if graph is not None and (step.modules is None or step.apart or found[step.name].changed):
             passes[step.name] = graph
     if passes:
-        seen = look(model, inputs, list(passes.values()))
+        alone = _graph_passes_after(chosen.steps) if later is not None else {}
+        seen, seen_alone = look(model, inputs, list(passes.values()), list(alone.values()))
+        if later is not None:
+            later.update(zip(alone, seen_alone, strict=True))
         for step, each in zip([step for step in chosen.steps if step.name in passes], seen, strict=True):
             if not each.changed:
                 passes.pop(step.name)
@@ -220,6 +233,14 @@ def optimize(model: nn.Module, inputs: Sequence[Any], switches: Switches | None 
         return Optimized(model, model, found)
     call = captured(model, list(passes.values()), chosen.compile_mode, whole=OPS.name in passes)
     return Optimized(call, model, found)
+
+
+def _graph_passes_after(steps: Sequence[Step]) -> dict[str, Pass]:
+    """The passes of later steps that replace no modules; none if one of `steps` does."""
+    if any(step.modules is not None for step in steps):
+        return {}
+    after = STEPS[max(map(STEPS.index, steps)) + 1 :]
+    return {step.name: step.graph for step in after if step.modules is None and step.graph is not None}
 
 
 def _together(step: Step, modules: Found, graph: Found) -> Found:
