@@ -28,6 +28,11 @@ export interface Options extends ProjectOptions {
    */
   falseOnAmd?: string;
   /**
+   * Keys of the checkpoints that the project's Python modules save together with the parsed arguments of their command line:
+   * `model` of `{"model": …, "args": args}`.
+   */
+  savedWithArguments?: readonly string[];
+  /**
    * Whether the other files of its folder import this Python module, each time in a `try`. Its own imports may fail then: they
    * are information.
    */

@@ -56,6 +56,9 @@ pub struct Options {
     /// `torch.version.cuda`: `acme.utils.is_nvidia`, and `.utils.is_nvidia` for relative imports,
     /// separated by spaces.
     pub false_on_amd: String,
+    /// Keys of the checkpoints that the project's Python modules save together with the parsed arguments of their command
+    /// line: `model` and `optimizer` of `{"model": …, "optimizer": …, "args": args}`.
+    pub saved_with_arguments: Vec<String>,
     /// Whether the other files of its folder import the Python module, each time in a `try`. Its own imports may fail
     /// then: they are information.
     pub is_optional_module: bool,
@@ -168,6 +171,7 @@ fn read(
         filter,
         first_party_modules: &options.first_party_modules,
         false_on_amd: &options.false_on_amd,
+        saved_with_arguments: &options.saved_with_arguments,
         extensions: &team_and_cuda,
     };
     let files = FileOptions {

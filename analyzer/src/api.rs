@@ -34,6 +34,7 @@ impl calls::Analyzer for AllLanguages {
         "pytorch_extension",
         "first_party_modules",
         "false_on_amd",
+        "saved_with_arguments",
         "is_optional_module",
         "is_unused_on_amd",
         "has_hip_names",
@@ -79,6 +80,11 @@ fn options(request: &Request) -> Result<Options, String> {
             .optional_text("false_on_amd")?
             .unwrap_or_default()
             .to_owned(),
+        saved_with_arguments: request
+            .texts("saved_with_arguments")?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         is_optional_module: request.truth("is_optional_module")? == Some(true),
         is_unused_on_amd: request.truth("is_unused_on_amd")? == Some(true),
         team,
@@ -86,7 +92,7 @@ fn options(request: &Request) -> Result<Options, String> {
 }
 
 /// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, false_on_amd?,
-/// is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?, unset_switches?}` → `Report`; `rules` are team rules.
+/// saved_with_arguments?, is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?, unset_switches?}` → `Report`; `rules` are team rules.
 pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     calls::analyze::<AllLanguages>(request, session)
 }
@@ -176,6 +182,7 @@ struct Folder {
     not_hipified: Vec<String>,
     first_party_modules: Arc<Vec<String>>,
     false_on_amd: Arc<String>,
+    saved_with_arguments: Arc<Vec<String>>,
     optional_modules: Vec<String>,
     unused_on_amd: Vec<String>,
     with_hip_names: Vec<String>,
@@ -193,6 +200,7 @@ impl Encode for Folder {
                 ("not_hipified", &self.not_hipified),
                 ("first_party_modules", &*self.first_party_modules),
                 ("false_on_amd", &*self.false_on_amd),
+                ("saved_with_arguments", &*self.saved_with_arguments),
                 ("optional_modules", &self.optional_modules),
                 ("unused_on_amd", &self.unused_on_amd),
                 ("with_hip_names", &self.with_hip_names),
@@ -203,7 +211,7 @@ impl Encode for Folder {
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, optional_modules, unused_on_amd,
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, saved_with_arguments, optional_modules, unused_on_amd,
 /// with_hip_names, amd_macros, unset_switches}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
 /// files in it. `hipified` are the C++ files for which `pytorch_extension` is true, `not_hipified` those for which it is
 /// false, `optional_modules` those for which `is_optional_module` is true, `unused_on_amd` those for which `is_unused_on_amd`
@@ -231,6 +239,7 @@ pub fn project_context(request: &str) -> Result<String, String> {
             not_hipified: Vec::new(),
             first_party_modules: project_context.first_party_modules(path),
             false_on_amd: project_context.false_on_amd(path),
+            saved_with_arguments: project_context.saved_with_arguments(path),
             optional_modules: Vec::new(),
             unused_on_amd: Vec::new(),
             with_hip_names: Vec::new(),

@@ -119,6 +119,37 @@ fn gates_of_other_modules_are_followed() {
     assert_eq!(rules(other, branch), ["pynvml"]);
 }
 
+/// Another module of the project saves the parsed arguments in the checkpoint.
+#[test]
+fn checkpoints_of_other_modules_are_recognized_by_their_keys() {
+    let found = |body: &str, keys: &[&str]| {
+        let mut options = Options::default();
+        options.language = Some(Language::Python);
+        options.saved_with_arguments = keys.iter().map(|key| (*key).to_owned()).collect();
+        let source = format!("import torch\n\n\ndef load(args, model):\n{body}");
+        let findings = analyze(&source, &options).findings;
+        findings.iter().any(|finding| {
+            finding.rule == "torch-load-weights-only"
+                && finding.message.contains("the project saves")
+        })
+    };
+    let named = "    checkpoint = torch.load(args.vq_ckpt, map_location=\"cpu\")\n    model.load_state_dict(checkpoint['model'])\n";
+    let direct = "    model.load_state_dict(torch.load(args.resume)[\"model\"])\n";
+    for body in [named, direct] {
+        assert!(found(body, &["steps", "model"]), "{body}");
+        assert!(!found(body, &["state_dict"]), "{body}");
+        assert!(!found(body, &[]), "{body}");
+    }
+    for other in [
+        "    model.load_state_dict(torch.load(args.pretrained_ckpt)[\"model\"])\n",
+        "    model.load_state_dict(torch.load(args.weights)[\"model\"])\n",
+        "    model.load_state_dict(torch.load(args.resume, weights_only=False)[\"model\"])\n",
+        "    model.load_state_dict(torch.load(args.resume))\n",
+    ] {
+        assert!(!found(other, &["model"]), "{other}");
+    }
+}
+
 /// A header defines macros for AMD: none of these names is CUDA's there.
 #[test]
 fn macros_of_a_header_for_amd_are_not_cudas_names() {

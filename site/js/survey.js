@@ -119,6 +119,8 @@ async function projectContextsOf(known, all, repositories) {
     language === "cmake" ||
     // Its functions may be gates of other modules.
     /((util|device|platform|cuda|gpu|env|compat|common|hardware|version|torch|misc)[^/]*|\/utils\/__init__)\.py$/.test(path) ||
+    // It may save a checkpoint that another module loads.
+    /(train|main|engine|checkpoint|save|run)[^/]*\.py$/.test(path) ||
     (path.endsWith(".py") && besideOptional.has(folderOf(path))) ||
     ((path.endsWith(".py") || path.endsWith(".sh") || path.endsWith(".toml") || language === "makefile") && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
@@ -136,11 +138,12 @@ async function projectContextsOf(known, all, repositories) {
   }
   const folders = await askAnalyzer("project_context", { files });
   return new Map(
-    folders.map(({ path, first_party_modules, false_on_amd, ...of }) => [
+    folders.map(({ path, first_party_modules, false_on_amd, saved_with_arguments, ...of }) => [
       path,
       (file) => ({
         first_party_modules,
         false_on_amd,
+        saved_with_arguments,
         pytorch_extension: of.hipified.includes(file) ? true : of.not_hipified.includes(file) ? false : undefined,
         is_optional_module: of.optional_modules.includes(file),
         is_unused_on_amd: of.unused_on_amd.includes(file),

@@ -34,6 +34,7 @@ pub struct PythonChecker<'a> {
     /// Nodes that rules have searched so far.
     looked: Cell<usize>,
     first_party_modules: &'a [String],
+    saved_with_arguments: &'a [String],
     /// Whether the source can run commands, and whether one can install something: most sources do neither, and the
     /// rules about commands look at every call.
     pub(crate) may_run: bool,
@@ -66,6 +67,7 @@ impl<'a> PythonChecker<'a> {
             found_once: RefCell::default(),
             looked: Cell::new(0),
             first_party_modules: options.first_party_modules,
+            saved_with_arguments: options.saved_with_arguments,
             may_run,
             may_install,
             may_import,
@@ -97,6 +99,11 @@ impl<'a> PythonChecker<'a> {
         self.first_party_modules
             .iter()
             .any(|own| Some(&**own) == top)
+    }
+
+    /// Keys of the checkpoints that the project's modules save together with the parsed arguments of their command line.
+    pub fn saved_with_arguments(&self) -> &'a [String] {
+        self.saved_with_arguments
     }
 
     /// `node` and its descendants, for another search of a function; empty if the budget is used up.

@@ -30,6 +30,8 @@ pub struct PythonOptions<'a> {
     /// Functions and constants of the project's other modules that are false on AMD: `acme.utils.is_nvidia`, and
     /// `.utils.is_nvidia` for relative imports, separated by spaces.
     pub false_on_amd: &'a str,
+    /// Keys of the checkpoints that the project's modules save together with the parsed arguments of their command line.
+    pub saved_with_arguments: &'a [String],
     /// Information about a Python source for other crates.
     pub extensions: &'a [&'a dyn PythonExtension],
 }

@@ -14,6 +14,7 @@ mod in_memory;
 mod included_requirements;
 mod optional_modules;
 mod patterns;
+mod saved_arguments;
 mod unbuilt;
 mod unset_switches;
 
@@ -59,6 +60,7 @@ pub struct ProjectContext<F> {
     unmarked: FolderCache<Arc<Vec<String>>>,
     headers: FolderCache<Arc<Header>>,
     named_switches: FolderCache<Arc<unset_switches::Named>>,
+    saved_with_arguments: FolderCache<Arc<Vec<String>>>,
 }
 
 /// What a C++ file gets from the headers of its project.
@@ -83,6 +85,7 @@ impl<F: FileSource> ProjectContext<F> {
             unmarked: FolderCache::default(),
             headers: FolderCache::default(),
             named_switches: FolderCache::default(),
+            saved_with_arguments: FolderCache::default(),
         }
     }
 
@@ -252,6 +255,18 @@ impl<F: FileSource> ProjectContext<F> {
         })
     }
 
+    /// The keys of the checkpoints that modules of the project around a folder save together with the parsed arguments of
+    /// their command line.
+    pub fn saved_with_arguments(&self, folder: &str) -> Arc<Vec<String>> {
+        self.saved_with_arguments.answer(folder, || {
+            if first_party_modules::is_project(&self.files, folder) {
+                return Arc::new(saved_arguments::keys(&self.files, folder));
+            }
+            let above = above(&self.files, folder);
+            above.map_or_else(Arc::default, |above| self.saved_with_arguments(above))
+        })
+    }
+
     /// Sets the project context in the options for a file of `options.language`.
     pub fn fill_options(&self, path: &str, options: &mut Options) {
         let folder = parent(path).unwrap_or_default();
@@ -282,6 +297,10 @@ impl<F: FileSource> ProjectContext<F> {
         options.false_on_amd = match is_python {
             true => self.false_on_amd(folder).as_str().to_owned(),
             false => String::new(),
+        };
+        options.saved_with_arguments = match is_python {
+            true => self.saved_with_arguments(folder).to_vec(),
+            false => Vec::new(),
         };
         options.is_optional_module = self.is_optional_module(path);
         options.is_unused_on_amd = self.is_unused_on_amd(path, options.language);

@@ -526,6 +526,33 @@ fn header_with_hip_aliases_applies_to_including_sources() {
 }
 
 #[test]
+fn checkpoints_with_arguments_are_found_in_modules_that_train() {
+    let save = "import torch\ndef save(model, args):\n    state = {'args': args, 'steps': 1}\n    state['model'] = model.state_dict()\n    torch.save(state, 'last.pth')\n";
+    let all = project_context(&[
+        ("a/.git/HEAD", ""),
+        ("a/vq/tokenizer/vq_train.py", save),
+        (
+            "a/models/layers.py",
+            "state = {'args': args, 'layers': 1}\nsave(state)",
+        ),
+        (
+            "a/engine.py",
+            "torch.save({\"args\": vars(args), \"ema\": ema}, path)",
+        ),
+        ("b/.git/HEAD", ""),
+        ("b/sample.py", ""),
+        ("c/main.py", save),
+    ]);
+    let of = |folder: &str| all.saved_with_arguments(folder).to_vec();
+    for folder in ["a", "a/sample/classes"] {
+        assert_eq!(of(folder), ["steps", "model"], "{folder}");
+    }
+    assert!(of("b").is_empty());
+    // Where the project ends is not known.
+    assert!(of("c").is_empty());
+}
+
+#[test]
 fn macros_for_amd_apply_to_including_sources() {
     let all = project_context(&[
         (

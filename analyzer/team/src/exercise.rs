@@ -132,6 +132,7 @@ impl Exercise {
             filter: &RuleFilter::default(),
             first_party_modules: &[],
             false_on_amd: "",
+            saved_with_arguments: &[],
             extensions: &[],
         };
         let checker =

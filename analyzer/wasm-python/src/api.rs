@@ -68,6 +68,7 @@ impl calls::Analyzer for Python {
             filter: &options.filter,
             first_party_modules: &[],
             false_on_amd: "",
+            saved_with_arguments: &[],
             extensions: &[],
         };
         let parsed = match refusal(source, language, &lines) {

@@ -10,8 +10,8 @@ use hipward_analyzer_core::{Severity, Version};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds names that NumPy 1.24 and 2.0 removed: `np.float`, `np.int`, `np.object`, `np.Inf`, `np.NaN`, `np.float_`, `np.product` and
-    /// others. `np.bool` is not reported, because NumPy 2 has it again.
+    /// Finds names that NumPy 1.24, 2.0 and 2.4 removed: `np.float`, `np.int`, `np.object`, `np.Inf`, `np.NaN`, `np.float_`, `np.product`,
+    /// `np.in1d` and others. `np.bool` is not reported, because NumPy 2 has it again.
     ///
     /// ## Why on ROCm
     ///
@@ -38,17 +38,19 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: the names were aliases of the ones that the fix writes. Display-only where the source gives the builtin's name another meaning.
+    /// Safe: the names were aliases of the ones that the fix writes. Display-only where the source gives the builtin's name another meaning,
+    /// and for functions whose counterpart takes other arguments or is newer.
     ///
     /// ## References
     ///
     /// * [NumPy 1.24: release notes](https://numpy.org/doc/stable/release/1.24.0-notes.html)
+    /// * [NumPy 2.4: release notes](https://numpy.org/doc/stable/release/2.4.0-notes.html)
     /// * [NumPy 2.0: migration guide](https://numpy.org/doc/stable/numpy_2_0_migration_guide.html)
     "HW409" "removed-numpy-api" {
         title: "NumPy does not have this any more",
         family: PythonVersion,
         severity: Error,
-        also: [Warning "for what only NumPy 2.0 removed, and with a Python before 3.12"],
+        also: [Warning "for what only NumPy 2 removed, and with a Python before 3.12"],
         applicability: Safe,
         targets: "every ROCm target; the severity depends on the target's Python",
         lesson: Some("port/right-pytorch"),
@@ -76,6 +78,27 @@ const RENAMED: &[(&str, &str)] = &[
     ("sometrue", "any"),
     ("alltrue", "all"),
     ("round_", "round"),
+    ("mat", "asmatrix"),
+    ("longfloat", "longdouble"),
+];
+
+/// Other names without a counterpart for the same arguments in all releases: since when they are absent, and what to do.
+const REPLACED: &[(&str, &str, &str)] = &[
+    ("NINF", "2.0", "Use -np.inf"),
+    (
+        "asfarray",
+        "2.0",
+        "Use asarray with a dtype of floating point",
+    ),
+    ("cast", "2.0", "Use asarray with the dtype"),
+    ("find_common_type", "2.0", "Use result_type"),
+    ("msort", "2.0", "Use sort with axis=0"),
+    (
+        "in1d",
+        "2.4",
+        "Use isin, whose result has the shape of the first argument",
+    ),
+    ("trapz", "2.4", "Use trapezoid, which NumPy has since 2.0"),
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
@@ -86,7 +109,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let name = tree.text(member);
     let is_builtin = listed(BUILTINS, name);
     let renamed = RENAMED.iter().find(|(old, _)| *old == name);
-    if !is_builtin && renamed.is_none() {
+    let replaced = REPLACED.iter().find(|(old, _, _)| *old == name);
+    if !is_builtin && renamed.is_none() && replaced.is_none() {
         return;
     }
     let is_numpys = cx
@@ -99,22 +123,27 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     {
         return;
     }
-    let since = if is_builtin { "1.24" } else { "2.0" };
+    let since = match replaced {
+        Some((_, since, _)) => since,
+        None if is_builtin => "1.24",
+        None => "2.0",
+    };
     let message = format!("NumPy has no {name} since {since}.");
     let severity = match is_builtin && cx.target().python >= Version::new(3, 12) {
         true => Severity::Error,
         false => Severity::Warning,
     };
-    let fix = match renamed {
-        Some((_, new)) => RawFix::safe_edits(
+    let fix = match (renamed, replaced) {
+        (Some((_, new)), _) => RawFix::safe_edits(
             format!("Use {new}"),
             vec![(tree.span(member), (*new).to_owned())],
         ),
-        None if is_free(cx, node, name) => RawFix::safe_edits(
+        (None, Some((_, _, title))) => RawFix::display_only(*title),
+        (None, None) if is_free(cx, node, name) => RawFix::safe_edits(
             format!("Use {name}"),
             vec![(tree.span(node), name.to_owned())],
         ),
-        None => RawFix::display_only(format!("Use Python's {name}")),
+        (None, None) => RawFix::display_only(format!("Use Python's {name}")),
     };
     cx.report_as(&RULE, severity, node, message, fix);
 }

@@ -1,15 +1,17 @@
 //! HW405: checkpoints that `torch.load` refuses since PyTorch 2.6.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, first_value, has_text, keyword};
-use crate::syntax::{Field, Kind, Node};
+use crate::rules::helpers::calls::{called, contains_any, first_value, has_text, keyword};
+use crate::semantic::literal_text;
+use crate::syntax::{Field, Kind, Node, Tree};
 use hipward_analyzer_core::Version;
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds `torch.load` without `weights_only` in a file that saves the parsed arguments of its command line in the checkpoint,
-    /// `{"model": …, "args": args}`, or saves a whole model.
+    /// `{"model": …, "args": args}`, or saves a whole model; and in another file of the project that reads `"model"` from such a
+    /// checkpoint.
     ///
     /// ## Why on ROCm
     ///
@@ -58,7 +60,7 @@ declare_rule! {
     /// * [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
     /// * [PyTorch 2.6: release notes](https://github.com/pytorch/pytorch/releases/tag/v2.6.0)
     "HW405" "torch-load-weights-only" {
-        title: "torch.load refuses what this file saves",
+        title: "torch.load refuses what this project saves",
         family: PythonVersion,
         severity: Error,
         applicability: Unsafe,
@@ -73,6 +75,8 @@ const SINCE: Version = Version::new(2, 6);
 
 /// Parts of the names of checkpoints that a program writes itself.
 const OWN: [&str; 5] = ["resume", "checkpoint", "ckpt", "last", "latest"];
+
+const ARGUMENTS: &str = "args";
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     if called(cx, node) != "load" || cx.target().torch < SINCE {
@@ -103,15 +107,16 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             OWN.iter().any(|own| names.contains(own))
         }
     });
-    let Some(object) = object else {
-        return;
-    };
-    let what = match tree.kind(*object) {
-        Kind::Identifier | Kind::Attribute => "a whole model",
-        _ => "the arguments of the command line",
+    let what = match object.map(|object| tree.kind(*object)) {
+        Some(Kind::Identifier | Kind::Attribute) => "the file saves a whole model",
+        Some(_) => "the file saves the arguments of the command line",
+        None if is_of_another_module(cx, node, path, assigned) => {
+            "the project saves the arguments of the command line with it"
+        }
+        None => return,
     };
     let message = format!(
-        "Since PyTorch {SINCE} this raises UnpicklingError: the file saves {what}, and weights_only is True by default."
+        "Since PyTorch {SINCE} this raises UnpicklingError: {what}, and weights_only is True by default."
     );
     let Some(arguments) = tree.child(node, Field::Arguments) else {
         return;
@@ -124,6 +129,61 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     cx.report(&RULE, node, message, fix);
 }
 
+/// Whether the checkpoint is one that another module of the project saves: by its path, and by a key that is read from it.
+/// A pretrained one may have the same keys and no arguments.
+fn is_of_another_module(cx: &PythonChecker<'_>, load: Node, path: Node, assigned: &str) -> bool {
+    let tree = cx.tree();
+    let path = tree.text(path).to_ascii_lowercase();
+    if contains_any(&path, &["pretrain", "http"]) || !contains_any(&path, &OWN) {
+        return false;
+    }
+    let after = &tree.source()[tree.span(load).end..];
+    cx.saved_with_arguments().iter().any(|key| {
+        ["\"", "'"].iter().any(|quote| {
+            let item = format!("[{quote}{key}{quote}]");
+            after.starts_with(&item)
+                || !assigned.is_empty() && after.contains(&format!("{assigned}{item}"))
+        })
+    })
+}
+
+/// The keys of dictionaries with a pair `"args": args`, and those that are added to them later.
+pub fn keys_beside_arguments<'t>(tree: &Tree<'t>) -> Vec<&'t str> {
+    let mut found = Vec::new();
+    for dictionary in tree.nodes().filter(|node| has_arguments(tree, *node)) {
+        let name = tree
+            .parent(dictionary)
+            .filter(|parent| tree.kind(*parent) == Kind::Assignment)
+            .and_then(|assignment| tree.child(assignment, Field::Left))
+            .map(|name| tree.text(name));
+        let pairs = tree
+            .children(dictionary)
+            .filter_map(|pair| tree.child(pair, Field::Key));
+        found.extend(pairs.filter_map(|key| literal_text(tree, key)));
+        let items = tree.nodes().filter(|node| {
+            tree.kind(*node) == Kind::Subscript
+                && name.is_some()
+                && tree.child(*node, Field::Value).map(|of| tree.text(of)) == name
+        });
+        let keys = items.filter_map(|item| tree.child(item, Field::Subscript));
+        found.extend(keys.filter_map(|key| literal_text(tree, key)));
+    }
+    found.retain(|key| *key != ARGUMENTS);
+    found
+}
+
+fn has_arguments(tree: &Tree<'_>, node: Node) -> bool {
+    tree.kind(node) == Kind::Dictionary && tree.children(node).any(|pair| is_arguments(tree, pair))
+}
+
+/// `"args": args`
+fn is_arguments(tree: &Tree<'_>, pair: Node) -> bool {
+    let part = |field| tree.child(pair, field).map_or("", |part| tree.text(part));
+    tree.kind(pair) == Kind::Pair
+        && part(Field::Key).trim_matches(['"', '\'']) == ARGUMENTS
+        && part(Field::Value) == ARGUMENTS
+}
+
 /// Pairs `"args": args` of saved dictionaries, and saved models.
 fn saved(cx: &PythonChecker<'_>) -> Vec<Node> {
     let tree = cx.tree();
@@ -131,14 +191,7 @@ fn saved(cx: &PythonChecker<'_>) -> Vec<Node> {
     let mut saves = false;
     for node in cx.within(tree.root()) {
         match tree.kind(node) {
-            Kind::Pair => {
-                let part = |field| tree.child(node, field).map_or("", |part| tree.text(part));
-                if part(Field::Key).trim_matches(['"', '\'']) == "args"
-                    && part(Field::Value) == "args"
-                {
-                    found.push(node);
-                }
-            }
+            Kind::Pair => found.extend(Some(node).filter(|node| is_arguments(tree, *node))),
             // `utils.save_on_master(to_save, path)`
             Kind::Call if called(cx, node).starts_with("save") => {
                 saves = true;
