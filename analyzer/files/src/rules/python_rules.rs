@@ -184,14 +184,9 @@ fn check_nvidia_smi(cx: &FileChecker<'_>) {
         } else {
             RawFix::display_only(nvidia_smi::counterpart(arguments))
         };
-        // The notebook's next line runs all the same.
-        let severity = match cx.language {
-            Language::Notebook => Severity::Warning,
-            _ => Severity::Error,
-        };
         cx.report(
             &nvidia_smi::RULE,
-            severity,
+            Severity::Error,
             command.range(),
             "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it.",
             fix,

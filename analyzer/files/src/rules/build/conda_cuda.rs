@@ -60,7 +60,7 @@ declare_rule! {
         title: "conda installs CUDA",
         family: BuildFiles,
         severity: Error,
-        also: [Warning "for a part of the CUDA toolkit, which does not select PyTorch's build"],
+        also: [Warning "for a part of the CUDA toolkit, where it does not select PyTorch's build"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/right-pytorch"),
@@ -70,6 +70,9 @@ declare_rule! {
 
 const PACKAGES: &str = "pytorch-cuda pytorch-gpu cudatoolkit cudatoolkit-dev cuda cudnn nccl tensorflow-gpu faiss-gpu cupy \
     libcublas libcufft libcurand libcusolver libcusparse libnpp libnvjpeg libnvjitlink libcufile";
+
+/// Packages that select the builds of other packages in conda.
+const TOOLKITS: &str = "cudatoolkit cudatoolkit-dev cuda-version cudnn nccl";
 
 /// `cuda-nvcc`, `libcublas-dev`; `magma-cuda121` has the CUDA version in its name.
 fn is_cuda(name: &str) -> bool {
@@ -85,6 +88,19 @@ fn is_cuda(name: &str) -> bool {
 fn is_toolkit(name: &str) -> bool {
     (name == "cuda" || name.starts_with("cuda-") || name.starts_with("lib"))
         && name != "cuda-version"
+}
+
+/// True if pip installs PyTorch and conda nothing that depends on it: the toolkit selects no build then.
+fn has_pips_pytorch(cx: &FileChecker<'_>) -> bool {
+    let has = |installer, name: &str| {
+        let mut requirements = cx.facts.requirements.iter();
+        requirements
+            .any(|found| found.installer == installer && found.name.as_str().starts_with(name))
+    };
+    has(Installer::Pip, "torch")
+        && !["pytorch", "torch", "magma"]
+            .iter()
+            .any(|name| has(Installer::Conda, name))
 }
 
 /// `=*=cuda*`, `=1.9.0=py3.8_cuda11.1_cudnn8.0.5_0`, `=1.7.2=py38_torch_1.9.0_cu111`
@@ -109,6 +125,7 @@ fn check(cx: &FileChecker<'_>) {
     let selects_cpu = packages
         .clone()
         .any(|found| found.name.as_str() == "cpuonly");
+    let has_pips_pytorch = has_pips_pytorch(cx);
     for requirement in packages.filter(|found| !found.guarded) {
         let name = requirement.name.as_str();
         // In a command, they are beside another package that is reported.
@@ -131,7 +148,7 @@ fn check(cx: &FileChecker<'_>) {
         };
         cx.report(
             &RULE,
-            if is_toolkit(&requirement.normalized()) {
+            if is_toolkit(&requirement.normalized()) || has_pips_pytorch && listed(TOOLKITS, name) {
                 Severity::Warning
             } else {
                 Severity::Error

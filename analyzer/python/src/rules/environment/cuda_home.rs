@@ -4,6 +4,7 @@ use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::arguments;
 use crate::semantic::{Access, environment_variable, string};
 use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::Severity;
 
 declare_rule! {
     /// ## What it does
@@ -48,6 +49,7 @@ declare_rule! {
         title: "CUDA_HOME is not the path of ROCm",
         family: Environment,
         severity: Warning,
+        also: [Error "where a set-up script raises without CUDA_HOME"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/environment"),
@@ -78,14 +80,29 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         && !is_reported(cx)
         && !knows_rocm(cx)
     {
-        cx.report(
+        cx.report_as(
             &RULE,
+            severity(cx, used),
             used,
             "CUDA_HOME is None in a ROCm build of PyTorch; the toolkit's path is ROCM_HOME.",
             RawFix::display_only(
                 "Use ROCM_HOME if torch.version.hip is set, and run no nvcc there",
             ),
         );
+    }
+}
+
+/// `if torch.cuda.is_available() and CUDA_HOME is not None: … else: raise NotImplementedError`
+fn severity(cx: &PythonChecker<'_>, used: Node) -> Severity {
+    let tree = cx.tree();
+    let statement = tree.ancestors(used).find(|around| {
+        tree.child(*around, Field::Condition)
+            .is_some_and(|condition| tree.contains(condition, used))
+    });
+    let otherwise = statement.and_then(|statement| tree.child(statement, Field::Alternative));
+    match otherwise.is_some_and(|other| tree.text(other).contains("raise ")) {
+        true => Severity::Error,
+        false => Severity::Warning,
     }
 }
 

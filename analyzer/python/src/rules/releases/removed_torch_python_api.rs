@@ -117,7 +117,7 @@ const REMOVED: &[Removed] = &[
     removed(
         (2, 0),
         "torch.rfft torch.irfft torch.ifft",
-        "Use the function of torch.fft, which returns complex numbers",
+        "Use the function of torch.fft, which takes and returns complex numbers: torch.view_as_complex(x), torch.view_as_real(y)",
         None,
     ),
     removed(

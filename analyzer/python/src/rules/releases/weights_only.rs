@@ -109,9 +109,9 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     });
     let what = match object.map(|object| tree.kind(*object)) {
         Some(Kind::Identifier | Kind::Attribute) => "the file saves a whole model",
-        Some(_) => "the file saves the arguments of the command line",
+        Some(_) => "the file saves the object args",
         None if is_of_another_module(cx, node, path, assigned) => {
-            "the project saves the arguments of the command line with it"
+            "another file of the project saves the object args with it"
         }
         None => return,
     };
