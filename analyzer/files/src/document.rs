@@ -8,6 +8,7 @@ use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::{Applicability, Severity};
 
 use super::facts::{Facts, contains};
+use super::requirements::requirement;
 use super::text::Text;
 use super::{dockerfile, shell};
 
@@ -55,6 +56,7 @@ pub(super) fn read<'a>(document: Text<'a>, facts: &mut Facts<'a>) {
             }
         } else if !is_windows && !advises_against(text) {
             sentence(line, facts);
+            item(line, facts);
         }
     }
 }
@@ -72,6 +74,22 @@ fn sentence<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
             shell::read(code, facts);
         }
         rest = next.from(next.as_str().len() - next.as_str().trim_start_matches('`').len());
+    }
+}
+
+/// Reads a pin that is an item of a list: `* torch==1.7.0`.
+fn item<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
+    let line = line.trim();
+    if !line.as_str().starts_with(['*', '-']) {
+        return;
+    }
+    let item = line.from(1).trim();
+    let start = item.as_str().len() - item.as_str().trim_start_matches('`').len();
+    let pin = item.from(start);
+    let pin = pin.to(pin.as_str().trim_end_matches('`').len());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '=' | '+' | '-');
+    if pin.as_str().contains("==") && pin.as_str().chars().all(is_plain) {
+        facts.requirements.extend(requirement(pin, false));
     }
 }
 

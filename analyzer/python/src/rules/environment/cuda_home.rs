@@ -1,8 +1,6 @@
 //! HW206: the path of the CUDA toolkit.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::arguments;
-use crate::semantic::{Access, environment_variable, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
 
@@ -53,7 +51,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/environment"),
-        visit: [Subscript, Call, Attribute, ImportFromStatement],
+        visit: [Attribute, ImportFromStatement],
         files: [Dockerfile, Shell, Yaml],
     }
 }
@@ -72,8 +70,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             .skip_while(|other| *other <= node || tree.contains(node, *other))
             .filter(|other| tree.kind(*other) == Kind::Identifier)
             .find(|other| is_it(cx, *other)),
-        Kind::ImportFromStatement => None,
-        _ => return check_variable(cx, node),
+        _ => None,
     };
     if let Some(used) = used
         && is_it(cx, used)
@@ -95,12 +92,11 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
 /// `if torch.cuda.is_available() and CUDA_HOME is not None: … else: raise NotImplementedError`
 fn severity(cx: &PythonChecker<'_>, used: Node) -> Severity {
     let tree = cx.tree();
-    let statement = tree.ancestors(used).find(|around| {
-        tree.child(*around, Field::Condition)
-            .is_some_and(|condition| tree.contains(condition, used))
+    let stops = tree.ancestors(used).any(|around| {
+        tree.child(around, Field::Alternative)
+            .is_some_and(|other| tree.text(other).contains("raise "))
     });
-    let otherwise = statement.and_then(|statement| tree.child(statement, Field::Alternative));
-    match otherwise.is_some_and(|other| tree.text(other).contains("raise ")) {
+    match stops {
         true => Severity::Error,
         false => Severity::Warning,
     }
@@ -111,39 +107,9 @@ fn is_it(cx: &PythonChecker<'_>, node: Node) -> bool {
         .is_some_and(|name| name.is("torch.utils.cpp_extension.CUDA_HOME"))
 }
 
-fn check_variable(cx: &PythonChecker<'_>, node: Node) {
-    let Some(variable) = environment_variable(&cx.semantics, node, VARIABLES) else {
-        return;
-    };
-    let is_read = variable.access == Access::Read && !may_be_missing(cx, node);
-    if is_read && !is_reported(cx) && !knows_rocm(cx) {
-        let name = &variable.name;
-        cx.report(
-            &RULE,
-            node,
-            format!("A ROCm host has no CUDA toolkit, and {name} is not set there."),
-            RawFix::display_only("Read ROCM_PATH or ROCM_HOME if torch.version.hip is set"),
-        );
-    }
-}
-
 /// Only the first use is reported.
 pub(in crate::rules) fn is_reported(cx: &PythonChecker<'_>) -> bool {
     cx.has_reported(&RULE, &|_, _| true)
-}
-
-/// `os.environ.get("CUDA_HOME")` without a default path: the code handles a missing toolkit.
-fn may_be_missing(cx: &PythonChecker<'_>, node: Node) -> bool {
-    let tree = cx.tree();
-    let fallback = arguments(cx, node).get(1).copied().or_else(|| {
-        let parent = tree.parent(node)?;
-        tree.child(parent, Field::Right)
-            .filter(|_| tree.kind(parent) == Kind::BooleanOperator)
-    });
-    tree.kind(node) == Kind::Call
-        && !fallback
-            .and_then(|fallback| string(&cx.semantics, fallback))
-            .is_some_and(|path| path.contains("cuda"))
 }
 
 /// True if the source also looks for ROCm's folder.

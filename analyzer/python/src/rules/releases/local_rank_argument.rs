@@ -85,7 +85,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     };
     if values.iter().any(|value| name(value) == "--local-rank")
         || !has_text(cx, "torch")
-        || !has_text(cx, ".local_rank")
+        || !has_any_text(cx, &[".local_rank", "\"--distributed\"", "'--distributed'"])
         || has_any_text(
             cx,
             &["parse_known_args", "mp.spawn", "multiprocessing.spawn"],

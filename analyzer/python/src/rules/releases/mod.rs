@@ -8,6 +8,7 @@ pub mod removed_torch_python_api;
 pub mod stft_return_complex;
 pub mod torchaudio_torchcodec;
 pub mod uint8_mask;
+pub mod version_prefix;
 mod versions;
 pub mod weights_only;
 
@@ -20,4 +21,5 @@ rules! {
     removed_numpy_api,
     stft_return_complex,
     torchaudio_torchcodec,
+    version_prefix,
 }

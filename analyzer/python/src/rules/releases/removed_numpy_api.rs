@@ -2,16 +2,17 @@
 
 use super::versions::is_for_a_version;
 use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::calls::{argument, arguments, has_text};
 use crate::semantic::is_import_guarded;
-use crate::syntax::{Field, Node};
+use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::words::listed;
 use hipward_analyzer_core::{Severity, Version};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds names that NumPy 1.24, 2.0 and 2.4 removed: `np.float`, `np.int`, `np.object`, `np.Inf`, `np.NaN`, `np.float_`, `np.product`,
-    /// `np.in1d` and others. `np.bool` is not reported, because NumPy 2 has it again.
+    /// Finds names that NumPy 1.24, 2.0, 2.3 and 2.4 removed: `np.float`, `np.int`, `np.object`, `np.Inf`, `np.NaN`, `np.float_`,
+    /// `np.product`, `x.tostring()`, `np.fromstring` of binary data, `np.in1d` and others. `np.bool` is not reported, because NumPy 2 has it again.
     ///
     /// ## Why on ROCm
     ///
@@ -80,6 +81,13 @@ const RENAMED: &[(&str, &str)] = &[
     ("round_", "round"),
     ("mat", "asmatrix"),
     ("longfloat", "longdouble"),
+    ("RankWarning", "exceptions.RankWarning"),
+    ("ComplexWarning", "exceptions.ComplexWarning"),
+    (
+        "VisibleDeprecationWarning",
+        "exceptions.VisibleDeprecationWarning",
+    ),
+    ("AxisError", "exceptions.AxisError"),
 ];
 
 /// Other names without a counterpart for the same arguments in all releases: since when they are absent, and what to do.
@@ -98,6 +106,11 @@ const REPLACED: &[(&str, &str, &str)] = &[
         "2.4",
         "Use isin, whose result has the shape of the first argument",
     ),
+    (
+        "fromstring",
+        "2.3",
+        "Use frombuffer, whose result is read-only",
+    ),
     ("trapz", "2.4", "Use trapezoid, which NumPy has since 2.0"),
 ];
 
@@ -107,16 +120,18 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         return;
     };
     let name = tree.text(member);
+    if name == "tostring" {
+        check_tostring(cx, node, member);
+        return;
+    }
     let is_builtin = listed(BUILTINS, name);
     let renamed = RENAMED.iter().find(|(old, _)| *old == name);
     let replaced = REPLACED.iter().find(|(old, _, _)| *old == name);
     if !is_builtin && renamed.is_none() && replaced.is_none() {
         return;
     }
-    let is_numpys = cx
-        .resolve(node)
-        .is_some_and(|resolved| matches!(resolved.parts(), ["numpy", last] if *last == name));
-    if !is_numpys
+    if !is_numpys(cx, node, name)
+        || name == "fromstring" && !is_call_without_separator(cx, node)
         || is_defined_here(cx, node)
         || is_for_a_version(cx, node)
         || is_import_guarded(&cx.semantics, node, &["AttributeError"])
@@ -128,7 +143,10 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         None if is_builtin => "1.24",
         None => "2.0",
     };
-    let message = format!("NumPy has no {name} since {since}.");
+    let message = match name {
+        "fromstring" => format!("Since {since} NumPy's fromstring reads text only, with sep."),
+        _ => format!("NumPy has no {name} since {since}."),
+    };
     let severity = match is_builtin && cx.target().python >= Version::new(3, 12) {
         true => Severity::Error,
         false => Severity::Warning,
@@ -146,6 +164,52 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         (None, None) => RawFix::display_only(format!("Use Python's {name}")),
     };
     cx.report_as(&RULE, severity, node, message, fix);
+}
+
+/// `np.float`, also where `np` comes from another module: `from utils import *`.
+fn is_numpys(cx: &PythonChecker<'_>, node: Node, name: &str) -> bool {
+    let resolved = cx.resolve(node);
+    resolved.is_some_and(|resolved| matches!(resolved.parts(), ["numpy", last] if *last == name))
+        || !cx.semantics.names.stars.is_empty()
+            && cx.tree().text(node) == format!("np.{name}")
+            && is_free(cx, node, "np")
+}
+
+/// `np.fromstring(data, dtype)`: with `sep` it reads text.
+fn is_call_without_separator(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let call = tree.parent(node).filter(|call| {
+        tree.kind(*call) == Kind::Call && tree.child(*call, Field::Function) == Some(node)
+    });
+    call.is_some_and(|call| {
+        let mut arguments = arguments(cx, call).into_iter();
+        argument(cx, call, 3, "sep").is_none()
+            && !arguments.any(|part| cx.tree().kind(part) == Kind::DictionarySplat)
+    })
+}
+
+/// `array.tostring()`; functions of modules have arguments.
+fn check_tostring(cx: &PythonChecker<'_>, node: Node, member: Node) {
+    let tree = cx.tree();
+    let is_called = tree.parent(node).is_some_and(|call| {
+        tree.kind(call) == Kind::Call
+            && tree.child(call, Field::Function) == Some(node)
+            && arguments(cx, call).is_empty()
+    });
+    if !is_called
+        || !has_text(cx, "numpy")
+        || cx.resolve(node).is_some()
+        || is_for_a_version(cx, node)
+        || is_import_guarded(&cx.semantics, node, &["AttributeError"])
+    {
+        return;
+    }
+    let fix = RawFix::safe_edits(
+        "Use tobytes",
+        vec![(tree.span(member), "tobytes".to_owned())],
+    );
+    let message = "NumPy's arrays have no tostring since 2.3.";
+    cx.report_as(&RULE, Severity::Warning, node, message, fix);
 }
 
 /// `np.float = float` somewhere in the source.

@@ -5,7 +5,7 @@ use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::has_any_text;
 use crate::rules::helpers::table_rules::imported;
 use crate::semantic::is_import_guarded;
-use crate::syntax::{Field, Node};
+use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Version;
 
 declare_rule! {
@@ -116,7 +116,7 @@ const REMOVED: &[Removed] = &[
     ),
     removed(
         (2, 0),
-        "torch.rfft torch.irfft torch.ifft",
+        "torch.rfft torch.irfft torch.ifft torch.fft",
         "Use the function of torch.fft, which takes and returns complex numbers: torch.view_as_complex(x), torch.view_as_real(y)",
         None,
     ),
@@ -129,6 +129,16 @@ const REMOVED: &[Removed] = &[
     ),
 ];
 
+/// A function that is a module now.
+const MODULE_NOW: &str = "torch.fft";
+
+fn is_called(cx: &PythonChecker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.parent(node).is_some_and(|call| {
+        tree.kind(call) == Kind::Call && tree.child(call, Field::Function) == Some(node)
+    })
+}
+
 fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let member = tree
@@ -138,8 +148,10 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         let find = |name: &'static str| {
             let found = match member {
                 Some(member) => {
-                    (name.ends_with(member) && cx.resolve(node)?.is(name)).then_some(node)
+                    let is_it = name.ends_with(member) && cx.resolve(node)?.is(name);
+                    (is_it && (name != MODULE_NOW || is_called(cx, node))).then_some(node)
                 }
+                None if name == MODULE_NOW => None,
                 None => imported(cx, node, name),
             };
             Some((name, found?))
@@ -172,10 +184,11 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             Some("torch") | None => String::new(),
             Some(library) => format!("The {library} for "),
         };
-        let message = format!(
-            "{library}PyTorch {} does not have {name} any more.",
-            cx.target().torch
-        );
+        let torch = cx.target().torch;
+        let message = match name {
+            MODULE_NOW => format!("{name} is a module in PyTorch {torch}, not a function."),
+            _ => format!("{library}PyTorch {torch} does not have {name} any more."),
+        };
         cx.report(&RULE, found, message, fix);
         return;
     }

@@ -7,7 +7,8 @@ use crate::syntax::{Field, Kind, Node};
 pub(super) fn is_for_a_version(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node).any(|around| match tree.kind(around) {
-        Kind::ExceptClause => true,
+        // Not the exceptions that it names.
+        Kind::ExceptClause => tree.parent(node) != Some(around),
         Kind::IfStatement | Kind::ElifClause => tree
             .child(around, Field::Condition)
             .is_some_and(|condition| is_on_versions(tree.text(condition))),

@@ -5,6 +5,7 @@ use crate::rules::helpers::calls::{called, contains_any, first_value, has_text, 
 use crate::semantic::literal_text;
 use crate::syntax::{Field, Kind, Node, Tree};
 use hipward_analyzer_core::Version;
+use hipward_analyzer_core::words::listed;
 
 declare_rule! {
     /// ## What it does
@@ -77,6 +78,9 @@ const SINCE: Version = Version::new(2, 6);
 const OWN: [&str; 5] = ["resume", "checkpoint", "ckpt", "last", "latest"];
 
 const ARGUMENTS: &str = "args";
+
+/// Keys of checkpoints.
+const STATE: &str = "model state_dict model_state_dict net optimizer epoch";
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     if called(cx, node) != "load" || cx.target().torch < SINCE {
@@ -176,12 +180,21 @@ fn has_arguments(tree: &Tree<'_>, node: Node) -> bool {
     tree.kind(node) == Kind::Dictionary && tree.children(node).any(|pair| is_arguments(tree, pair))
 }
 
-/// `"args": args`
+/// `"args": args`, and `"config": args` beside the state of a model or of its training.
 fn is_arguments(tree: &Tree<'_>, pair: Node) -> bool {
-    let part = |field| tree.child(pair, field).map_or("", |part| tree.text(part));
+    let part = |pair, field| tree.child(pair, field).map_or("", |part| tree.text(part));
+    let key = |pair| part(pair, Field::Key).trim_matches(['"', '\'']);
+    let is_beside_state = || {
+        let mut keys = tree
+            .parent(pair)
+            .into_iter()
+            .flat_map(|dictionary| tree.children(dictionary))
+            .map(key);
+        keys.any(|key| listed(STATE, key))
+    };
     tree.kind(pair) == Kind::Pair
-        && part(Field::Key).trim_matches(['"', '\'']) == ARGUMENTS
-        && part(Field::Value) == ARGUMENTS
+        && part(pair, Field::Value) == ARGUMENTS
+        && (key(pair) == ARGUMENTS || is_beside_state())
 }
 
 /// Pairs `"args": args` of saved dictionaries, and saved models.

@@ -7,6 +7,7 @@ use super::PythonRule;
 mod architecture_chain;
 mod failing_check;
 mod home_gate;
+mod home_variable;
 mod listed;
 mod loaded_library;
 mod module;
@@ -23,6 +24,7 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &tool::CHECK,
     &required_path::CHECK,
     &home_gate::CHECK,
+    &home_variable::CHECK,
     &failing_check::CHECK,
     &architecture_chain::CHECK,
     &listed::TEXTS,
