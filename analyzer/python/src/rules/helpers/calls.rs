@@ -21,6 +21,14 @@ pub(crate) fn called<'a>(cx: &PythonChecker<'a>, call: Node) -> &'a str {
     }
 }
 
+/// The call whose function is `function`.
+pub(crate) fn call_of(cx: &PythonChecker<'_>, function: Node) -> Option<Node> {
+    let tree = cx.tree();
+    tree.parent(function).filter(|call| {
+        tree.kind(*call) == Kind::Call && tree.child(*call, Field::Function) == Some(function)
+    })
+}
+
 /// The receiver of `receiver.method(…)`.
 pub(crate) fn receiver(cx: &PythonChecker<'_>, call: Node) -> Option<Node> {
     let tree = cx.tree();

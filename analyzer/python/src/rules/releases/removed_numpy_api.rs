@@ -1,9 +1,8 @@
 //! HW409: names that NumPy's releases for the target's Python do not have any more.
 
-use super::versions::is_for_a_version;
+use super::versions::is_told_apart;
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{argument, arguments, has_text};
-use crate::semantic::is_import_guarded;
+use crate::rules::helpers::calls::{argument, arguments, call_of, has_text};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::words::listed;
 use hipward_analyzer_core::{Severity, Version};
@@ -133,8 +132,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     if !is_numpys(cx, node, name)
         || name == "fromstring" && !is_call_without_separator(cx, node)
         || is_defined_here(cx, node)
-        || is_for_a_version(cx, node)
-        || is_import_guarded(&cx.semantics, node, &["AttributeError"])
+        || is_told_apart(cx, node)
     {
         return;
     }
@@ -177,11 +175,7 @@ fn is_numpys(cx: &PythonChecker<'_>, node: Node, name: &str) -> bool {
 
 /// `np.fromstring(data, dtype)`: with `sep` it reads text.
 fn is_call_without_separator(cx: &PythonChecker<'_>, node: Node) -> bool {
-    let tree = cx.tree();
-    let call = tree.parent(node).filter(|call| {
-        tree.kind(*call) == Kind::Call && tree.child(*call, Field::Function) == Some(node)
-    });
-    call.is_some_and(|call| {
+    call_of(cx, node).is_some_and(|call| {
         let mut arguments = arguments(cx, call).into_iter();
         argument(cx, call, 3, "sep").is_none()
             && !arguments.any(|part| cx.tree().kind(part) == Kind::DictionarySplat)
@@ -190,23 +184,14 @@ fn is_call_without_separator(cx: &PythonChecker<'_>, node: Node) -> bool {
 
 /// `array.tostring()`; functions of modules have arguments.
 fn check_tostring(cx: &PythonChecker<'_>, node: Node, member: Node) {
-    let tree = cx.tree();
-    let is_called = tree.parent(node).is_some_and(|call| {
-        tree.kind(call) == Kind::Call
-            && tree.child(call, Field::Function) == Some(node)
-            && arguments(cx, call).is_empty()
-    });
-    if !is_called
-        || !has_text(cx, "numpy")
-        || cx.resolve(node).is_some()
-        || is_for_a_version(cx, node)
-        || is_import_guarded(&cx.semantics, node, &["AttributeError"])
+    let is_called = call_of(cx, node).is_some_and(|call| arguments(cx, call).is_empty());
+    if !is_called || !has_text(cx, "numpy") || cx.resolve(node).is_some() || is_told_apart(cx, node)
     {
         return;
     }
     let fix = RawFix::safe_edits(
         "Use tobytes",
-        vec![(tree.span(member), "tobytes".to_owned())],
+        vec![(cx.tree().span(member), "tobytes".to_owned())],
     );
     let message = "NumPy's arrays have no tostring since 2.3.";
     cx.report_as(&RULE, Severity::Warning, node, message, fix);

@@ -1,11 +1,10 @@
 //! HW404: modules and functions that PyTorch's releases for the target do not have any more.
 
-use super::versions::is_for_a_version;
+use super::versions::is_told_apart;
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::has_any_text;
+use crate::rules::helpers::calls::{call_of, has_any_text};
 use crate::rules::helpers::table_rules::imported;
-use crate::semantic::is_import_guarded;
-use crate::syntax::{Field, Kind, Node};
+use crate::syntax::{Field, Node};
 use hipward_analyzer_core::Version;
 
 declare_rule! {
@@ -132,13 +131,6 @@ const REMOVED: &[Removed] = &[
 /// A function that is a module now.
 const MODULE_NOW: &str = "torch.fft";
 
-fn is_called(cx: &PythonChecker<'_>, node: Node) -> bool {
-    let tree = cx.tree();
-    tree.parent(node).is_some_and(|call| {
-        tree.kind(call) == Kind::Call && tree.child(call, Field::Function) == Some(node)
-    })
-}
-
 fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let member = tree
@@ -149,7 +141,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             let found = match member {
                 Some(member) => {
                     let is_it = name.ends_with(member) && cx.resolve(node)?.is(name);
-                    (is_it && (name != MODULE_NOW || is_called(cx, node))).then_some(node)
+                    (is_it && (name != MODULE_NOW || call_of(cx, node).is_some())).then_some(node)
                 }
                 None if name == MODULE_NOW => None,
                 None => imported(cx, node, name),
@@ -160,7 +152,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             continue;
         };
         // A function may return before an old name is used.
-        let is_told_apart = || {
+        let asks_for_versions = || {
             let words = [
                 "torch.__version__",
                 "torchaudio.__version__",
@@ -168,10 +160,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             ];
             member.is_some() && has_any_text(cx, &words)
         };
-        if is_for_a_version(cx, node)
-            || is_told_apart()
-            || is_import_guarded(&cx.semantics, node, &["AttributeError"])
-        {
+        if is_told_apart(cx, node) || asks_for_versions() {
             return;
         }
         let fix = match row.instead {

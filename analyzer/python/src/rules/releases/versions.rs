@@ -1,6 +1,7 @@
 //! Code that is for one version of a library or of Python.
 
 use crate::checker::PythonChecker;
+use crate::semantic::is_import_guarded;
 use crate::syntax::{Field, Kind, Node};
 
 /// `except ImportError:`, `if TORCH_MAJOR < 2:`, `if hasattr(torch, "symeig"):`
@@ -15,6 +16,11 @@ pub(super) fn is_for_a_version(cx: &PythonChecker<'_>, node: Node) -> bool {
         Kind::ConditionalExpression => is_on_versions(tree.text(around)),
         _ => false,
     })
+}
+
+/// The same, or a `try` that handles a missing attribute.
+pub(super) fn is_told_apart(cx: &PythonChecker<'_>, node: Node) -> bool {
+    is_for_a_version(cx, node) || is_import_guarded(&cx.semantics, node, &["AttributeError"])
 }
 
 fn is_on_versions(condition: &str) -> bool {
