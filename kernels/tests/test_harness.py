@@ -451,4 +451,4 @@ def test_sampling_is_shorter_in_a_job_that_has_taken_long(passed_s: float, secon
     deadline._begin -= passed_s
     assert sampling_s(deadline, torch.device("cuda:0")) == pytest.approx(seconds, abs=0.1)
     assert sampling_s(Deadline(None), torch.device("cuda:0")) == 30.0
-    assert sampling_s(deadline, torch.device("cpu")) == sampling_s(Deadline(None), torch.device("cpu")) == 3.75
+    assert sampling_s(deadline, torch.device("cpu")) == sampling_s(Deadline(None), torch.device("cpu")) == 3.0

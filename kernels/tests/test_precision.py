@@ -132,6 +132,7 @@ class Counted(Reference):
 
 def keep_references_only(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "_most_bytes", 1000.0)
+    monkeypatch.setattr(trials, "_seed_seconds", 10.0)
     monkeypatch.setattr(trials_module, "SLOW_FACTOR", 100)
 
 

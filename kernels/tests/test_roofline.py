@@ -86,4 +86,6 @@ def test_work_is_each_byte_once_and_each_product() -> None:
         out = model(at)
     weights = [*model.mixed.parameters(), *model.steps.parameters()]
     read = at.numel() * 8 + 5 * 16 * 4 + sum(weight.numel() * 4 for weight in weights)
-    assert work_of(model, [at]) == Work(read, out.numel() * 4, counter.get_total_flops())
+    work = work_of(model, [at])
+    assert (work.bytes_read, work.bytes_written, work.flops) == (read, out.numel() * 4, counter.get_total_flops())
+    assert {"aten::embedding", "aten::convolution"} <= work.operators

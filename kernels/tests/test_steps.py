@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hipward_kernels.harness.roofline import work_of
 from hipward_kernels.ops.modules import GatedMLP, RMSNorm
-from hipward_kernels.rewrite.steps import GEMM, OPS, PROJECTIONS, STEPS, Switches, optimize
+from hipward_kernels.rewrite.steps import ATTENTION, GEMM, OPS, PROJECTIONS, STEPS, Switches, optimize
 
 
 class Norm(nn.Module):
@@ -87,6 +88,40 @@ def test_variant_without_effect_reports_why_and_changes_nothing() -> None:
     assert done.reason(OPS) == OPS.nothing
     assert done.reason(PROJECTIONS) == PROJECTIONS.nothing
     assert "aiter is not installed" in str(done.reason(GEMM))
+
+
+class Formula(nn.Module):
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return torch.softmax(q @ k.transpose(-1, -2), dim=-1) @ v
+
+
+class Function(nn.Module):
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return nn.functional.scaled_dot_product_attention(q, k, v)
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+@pytest.mark.parametrize(
+    ("model", "count"),
+    [
+        (Formula(), 3),
+        (Function(), 3),
+        (nn.MultiheadAttention(16, 2, batch_first=True), 3),
+        (nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 1),
+    ],
+)
+def test_attention_routing_may_change_each_form_of_attention(
+    model: nn.Module, count: int, *, is_training: bool
+) -> None:
+    work = work_of(model.train(is_training), [torch.randn(2, 8, 16)] * count)
+    assert ATTENTION.may_change(work.operators)
+
+
+def test_attention_routing_needs_no_capture_of_a_model_without_softmax() -> None:
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(144, 8), nn.Sigmoid())
+    operators = work_of(model, [torch.randn(1, 3, 8, 8)]).operators
+    assert not ATTENTION.may_change(operators)
+    assert all(step.may_change(operators) for step in STEPS if step is not ATTENTION)
 
 
 def test_compile_is_the_last_step_and_preserves_the_parameters(block: Block) -> None:

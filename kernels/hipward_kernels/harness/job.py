@@ -81,16 +81,16 @@ WARM_SECONDS = {"cuda": 0.25, "cpu": 0.05}
 """Time of the warm-up, at least: a GPU takes some time to raise its clock."""
 WARM_SECONDS_AT_MOST = 3.0
 
-EAGER_CALLS = 2
+EAGER_CALLS = 1
 """Trials in which Model, or its copy, is called once more, to see that its results are repeatable."""
 
 SAMPLING_OVERHEAD = 2.0
 """Duration of sampling relative to the samples: it includes other calls of a turn, and the creation of inputs."""
 
-SAMPLING_S = {"cuda": 30.0, "cpu": 3.75}
+SAMPLING_S = {"cuda": 30.0, "cpu": 3.0}
 """Time for the samples of all variants, if less than their time caps; each variant has `LEAST_CAP_S`, at least. Times
 of a processor vary by some percent, and more samples hardly narrow their intervals."""
-LEAST_CAP_S = 1.25
+LEAST_CAP_S = 1.0
 
 READY_S = 70.0
 LEAST_SAMPLING_S = 12.0
@@ -180,6 +180,22 @@ def clean_process_for(job: Job) -> CleanProcess | None:
     return CleanProcess() if needed else None
 
 
+class _Stopwatch:
+    """A variant whose latest call is timed on the host."""
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self._call = call
+        self.seconds = 0.0
+        """Duration of the latest call."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        started = perf_counter()
+        try:
+            return self._call(*arguments)
+        finally:
+            self.seconds = perf_counter() - started
+
+
 def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = None) -> None:
     """Runs a job and writes its lines, the last of which is `finished` or `error`.
 
@@ -253,7 +269,7 @@ class _Run:
         origin, trials = self._begin()
         ring = self._prepare_all(origin, trials)
         self.lines.step("input-dependence")
-        self._check_input_dependence(origin.model, trials)
+        self._check_input_dependence(trials)
         trials.forget()
         timed = self._race(ring, trials)
         in_order = [variant for variant in self.job.variants if variant in timed]
@@ -282,10 +298,10 @@ class _Run:
             except BaseException as error:
                 raise JobFailedError(self._forward_failure(error)) from error
             self.lines.step("roofline")
-            self._find_floor(model, inputs)
+            operators = self._find_floor(model, inputs)
             self.source = Source(self.snippet)
             self.lines.step("reference")
-            origin = Origin(self.snippet, model, inputs)
+            origin = Origin(self.snippet, model, inputs, operators)
             reference = Reference(model, origin.copy, inputs, seed)
         return origin, Trials(self.snippet, model, reference, left_s=self.deadline.left_s())
 
@@ -408,17 +424,21 @@ class _Run:
         if replaced:
             raise JobFailedError(tampered(replaced))
 
-    def _find_floor(self, model: nn.Module, inputs: list[Any]) -> None:
-        """Reports the roofline. A model that cannot run under a dispatch mode has none."""
+    def _find_floor(self, model: nn.Module, inputs: list[Any]) -> frozenset[str] | None:
+        """Reports the roofline; returns the operators that the model runs.
+
+        A model that cannot run under a dispatch mode has no roofline, and its operators are not known.
+        """
         arguments = cloned(inputs)
         try:
             work = work_of(model, arguments)
         except Exception:  # User code may raise anything under a dispatch mode; it ran without one.
-            return
+            return None
         floating = [t.dtype for t in tensors(arguments) if t.is_floating_point()]
         floating += [p.dtype for p in model.parameters() if p.is_floating_point()]
         dtype = floating[0] if floating else torch.float32
         self.lines.roofline(roofline(work, self.device, dtype, self.clock))
+        return work.operators
 
     def _time_hot(self, variant: VariantId, ring: Ring, cold: Timed) -> bool:
         """Measures with warm caches on a GPU; returns whether the host's time is the limit."""
@@ -489,11 +509,11 @@ class _Run:
                 self.lines.unavailable(variant, _too_slow(taken_s, optional=is_optional(variant)))
             return ()
 
-    def _check_input_dependence(self, model: nn.Module, trials: Trials) -> None:
+    def _check_input_dependence(self, trials: Trials) -> None:
         """Reports whether results may be independent of the inputs."""
         try:
             with self.deadline.reserving(self._reserve_s()):
-                found = dependence_warnings(model, trials)
+                found = dependence_warnings(trials)
         except OutOfTimeError:
             found = ["It was not checked whether results depend on the inputs, because the job's time limit was near."]
         except BaseException as error:
@@ -524,7 +544,8 @@ class _Run:
             # A copy of Model needs no trial that would be computed again.
             among = trials.at_hand() if variant == CONTROL else None
             calls = EAGER_CALLS if variant in (EAGER, CONTROL) else math.inf
-            result = self._with_memory(trials, lambda: precision.check(built.call, trials, among, calls))
+            checked = _Stopwatch(built.call)
+            result = self._with_memory(trials, lambda: precision.check(checked, trials, among, calls))
             if result.reason is not None:
                 because = self._cause(variant, built, trials)
                 result = replace(result, reason=f"{subject(variant)} {result.reason}.{because}")
@@ -533,10 +554,15 @@ class _Run:
                 self._without(variant)
                 return ()
             self.lines.step("warm-up", variant)
-            # Model was called for every trial.
-            calls = 1 if variant in (EAGER, CONTROL) else max(WARM_CALLS - result.seeds, 1)
-            warm_s, call_s = warm_up(built.call, origin.inputs, self.device, calls)
-            if variant != CONTROL:
+            if self.device.type == "cpu" and checked.seconds > WARM_SECONDS["cpu"]:
+                # One-time work was done in earlier calls, and a processor needs no warm-up.
+                warm_s, call_s = 0.0, checked.seconds
+            else:
+                # Model was called for every trial.
+                calls = 1 if variant in (EAGER, CONTROL) else max(WARM_CALLS - result.seeds, 1)
+                warm_s, call_s = warm_up(built.call, origin.inputs, self.device, calls)
+            # On a processor, the variants that are built here use no stream, and replay no graph into the same memory.
+            if variant in (EAGER, MODEL_NEW) or (self.device.type != "cpu" and variant != CONTROL):
                 self._examine(built)
             self.lines.compile(variant, built_s + warm_s, built.based_on, built.includes)
         except BaseException as error:

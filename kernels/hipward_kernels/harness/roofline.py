@@ -53,6 +53,8 @@ class Work:
     bytes_read: int
     bytes_written: int
     flops: int
+    operators: frozenset[str] = frozenset()
+    """Names of the operators that it runs, such as `aten::addmm`."""
 
 
 class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -67,6 +69,7 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._read: dict[int, int] = {}
         self.flops = 0
         """Operations of matrix products and convolutions, by PyTorch's formulas."""
+        self.operators: set[str] = set()
 
     def __torch_dispatch__(
         self,
@@ -77,6 +80,7 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         named = dict(kwargs or {})
         result = func(*args, **named)
+        self.operators.add(func.name())
         if not getattr(func, "is_view", False):
             for tensor in operands([*args, *named.values()]):
                 self._note(tensor, func, result)
@@ -113,7 +117,8 @@ def work_of(model: nn.Module, inputs: Sequence[Any]) -> Work:
     given = {t.untyped_storage().data_ptr() for t in watched if t.numel()}
     # A view of an input is not written.
     made = [t for t in tensors(out) if t.numel() and t.untyped_storage().data_ptr() not in given]
-    return Work(counter.bytes_read(), sum(_distinct(t) for t in made), counter.flops)
+    written = sum(_distinct(t) for t in made)
+    return Work(counter.bytes_read(), written, counter.flops, frozenset(counter.operators))
 
 
 def roofline(work: Work, device: torch.device, dtype: torch.dtype, clock: Clock) -> Roofline:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 SEEDS = 5
 FEWEST_SEEDS = 2
-SEED_SECONDS = {"cuda": 2.0, "cpu": 1.0}
+SEED_SECONDS = {"cuda": 2.0, "cpu": 0.6}
 SEED_SHARE = 0.05
 """Time of a trial from which on fewer seeds are used, in seconds, and as a share of the time that is left to the job:
 all trials together take about `SEEDS` times the smaller of the two. Calls of a processor take long in every other step
@@ -147,10 +147,14 @@ class Trials:
         """Inputs of each seed and of the next."""
         return ((self.inputs(seed), self.inputs(after)) for seed, after in itertools.pairwise(self.seeds))
 
-    def with_next_inputs(self) -> Iterator[tuple[Trial, list[Any]]]:
-        """Each trial, with the inputs of the next seed."""
-        following = itertools.pairwise(self.seeds)
-        return ((self._cached.get(seed) or self._run(seed), self.inputs(after)) for seed, after in following)
+    def with_next_results(self) -> Iterator[tuple[Trial, dict[str, Any]]]:
+        """Each trial, with Model's results for the inputs of the next one and the random seed of this one."""
+        for seed, after in itertools.pairwise(self.seeds):
+            trial, following = self._cached.get(seed) or self._run(seed), self._cached.get(after)
+            if following and not self.eager_is_random:
+                yield trial, following.eager
+            else:
+                yield trial, results_of(self._eager, cloned(self.inputs(after)), seed)
 
     def at_hand(self) -> Iterator[Trial]:
         """The trials that are cached, or the first if none is."""

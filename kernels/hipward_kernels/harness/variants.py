@@ -74,6 +74,8 @@ class Origin:
     model: nn.Module
     inputs: Sequence[Any]
     """Arguments of one call, to observe what `Model` passes to its modules."""
+    operators: frozenset[str] | None = None
+    """Names of the operators that the call runs; None if they are not known."""
     found: dict[str, Found] = field(default_factory=dict)
     """What steps find in the model as it is, by their names, as far as the capture for an earlier step has shown it."""
 
@@ -165,6 +167,8 @@ def build(
     step = STEPS[variant]
     if reason := _refusal(step, origin):
         raise UnavailableError(f"{reason}.")
+    if origin.operators is not None and not step.may_change(origin.operators):
+        raise NothingToDoError(step.nothing)
     lower = [other for other in ladder.STEPS[: ladder.STEPS.index(step)] if other.name in below]
     if not lower and step.name in origin.found and (reason := step.reason(origin.found[step.name])):
         raise NothingToDoError(reason)

@@ -120,6 +120,11 @@ def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None, *, use_a
     return amd.refusal(x, weight, bias)
 
 
+def host_refusal(x: Tensor) -> str | None:
+    """Why no route but `plain` can run for tensors like this one, or None."""
+    return None if x.is_cuda else amd.find()[2]
+
+
 def refusals(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> dict[str, str | None]:
     """For each route: why it cannot run, or None."""
     return {route: refusal(route, x, weight, bias) for route in ROUTES}

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hipward_kernels.dispatch import switches
+from hipward_kernels.linear import host_refusal
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
 from hipward_kernels.rewrite import rewrite
 from hipward_kernels.rewrite.attention import route_attention
@@ -34,7 +35,7 @@ from hipward_kernels.rewrite.gemm import route_linears
 from hipward_kernels.rewrite.siblings import join, share_products
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import TypeAlias
 
     from torch import Tensor, nn
@@ -70,6 +71,12 @@ class Step:
     """Whether replaced modules and the graph pass do not need each other."""
     refusal: Callable[[Tensor], str | None] = lambda _: None
     """Why it cannot run for a model with tensors like this one, or None."""
+    operators: tuple[str, ...] = ("",)
+    """It changes nothing in a model that runs no operator with one of these in its name."""
+
+    def may_change(self, ran: Collection[str]) -> bool:
+        """Whether it may change a model that runs these operators of ATen."""
+        return any(part in name for part in self.operators for name in ran)
 
     def pass_for(self, mode: str | None) -> Pass | None:
         """The graph pass with a mode of `torch.compile`, or without a compiler."""
@@ -106,6 +113,7 @@ ATTENTION = Step(
     "No attention written out as softmax(q·kᵀ)·v was found in Model.",
     graph=route_attention,
     refusal=_eager_attention,
+    operators=("softmax", "attention", "transformer_encoder"),
 )
 OPS = Step(
     "fused-ops",
@@ -135,6 +143,7 @@ GEMM = Step(
     "Matrix products by the library that was measured fastest for each weight",
     "Model has no linear layer.",
     graph=route_linears,
+    refusal=host_refusal,
 )
 
 STEPS: tuple[Step, ...] = (ATTENTION, OPS, PROJECTIONS, GEMM)
