@@ -10,10 +10,11 @@ const words = [
   /nvcc|nsys|\bncu\b|nvprof|nv-nsight|cuda-gdb|compute-sanitizer|cuda-memcheck|cuobjdump|nvidia-cuda-mps|trtexec|trtllm-serve|dcgmi|nvidia-ctk|nvdisasm|ptxas/,
   /CUDA_(HOME|PATH|ROOT)|CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy|import cudnn|flash[-_]att\w*-?3/,
   /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,
-  /MinkowskiEngine|torchsparse|kaolin|marlin|modelopt|pytorch_quantization|nvfuser|jtop|nvitop|gpustat|pynvml_utils|import warp|cuda_shared_memory|taichi|isaac|task_type|faster_whisper|ctranslate2/,
+  /MinkowskiEngine|onediff|oneflow|sfast|__CUDA_NO_HALF|torchsparse|kaolin|marlin|modelopt|pytorch_quantization|nvfuser|jtop|nvitop|gpustat|pynvml_utils|import warp|cuda_shared_memory|taichi|isaac|task_type|faster_whisper|ctranslate2/,
   /torch\._six|\.fft\(|functional_tensor|models\.utils import|utils\.ffi|distributed\.pipeline\b|\b(symeig|eig|lstsq|matrix_rank|solve|rfft|irfft|ifft|gels|btrifact|stft)\b|torchaudio/,
   /collections(\.| import[^\n]*\b)[A-Z](?!ounter|hainMap|rderedDict)|collections import \(|numpy as (?!np\b)|\b(np|numpy)\.(float|int|object|str|complex|Inf|Infinity|infty|PINF|NaN|float_|complex_|unicode_|string_|bool8|product|cumproduct|sometrue|alltrue|round_|mat|longfloat|NINF|asfarray|cast|find_common_type|msort|in1d|trapz|fromstring|RankWarning|ComplexWarning|VisibleDeprecationWarning|AxisError)\b|\.tostring\(\)|\b(getargspec|clock|linux_distribution|gcd|cElementTree|encodestring|decodestring|SafeConfigParser|imp|asyncore|asynchat|smtpd|cgi|cgitb|pipes|imghdr|sndhdr|telnetlib|crypt|nntplib|uu|xdrlib|audioop|aifc|lib2to3)\b|asyncio(\.| import[^\n]*\b)coroutine\b|platform(\.| import[^\n]*\b)dist\b|numpy\.distutils|\.byte\(\)|\(torch\.uint8\)|ByteTensor/,
-  /__version__(\[0?:[34]\]|\.split)|torchvision\.__version__|["']--local_rank["']|["']: args\b|torch\.save\(([\w.]+\.)?(model|net|network),/,
+  /__version__(\[0?:[34]\]|\.split)|torchvision\.__version__|["']--local_rank["']|["']: (self\.)?args\b|torch\.save\(([\w.]+\.)?(model|net|network),/,
+  /^(?=[^]*torch\.load\()(?=[^]*\bsave)(?=[^]*\b(np|numpy)\.)/,
   /["']sm_?\d\d|(_capability|_sm_|nvidia\w*\()[^]{0,900}\braise\b|assert[^]{0,100}(_capability|_sm_|nvidia\w*\()|_attention_impl\(["']FA/,
   /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|tilelang|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]|CUDA out of memory\.?["'],|extra_ldflags|libraries\.append/,
 ];

@@ -128,7 +128,11 @@ impl<F: FileSource> ProjectContext<F> {
         }
         match general {
             Some(is_hipified) => Some(is_hipified || self.is_listed_above(path, path)),
-            None => (self.is_loaded_beside(path) || self.is_included(path)).then_some(true),
+            None => {
+                let is_hipified =
+                    self.is_loaded_beside(path) || self.is_included(path) || self.is_moved(path);
+                is_hipified.then_some(true)
+            }
         }
     }
 
@@ -142,6 +146,21 @@ impl<F: FileSource> ProjectContext<F> {
                     .flat_map(|build| build.sources.iter().filter_map(Pattern::path))
                     .take(MAX_NEIGHBOURS);
                 listed.any(|source| self.includes(&join(here, source), path))
+            })
+    }
+
+    /// Whether a build with hipify lists a source of this name in a folder where it is not.
+    fn is_moved(&self, path: &str) -> bool {
+        let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+        is_source(path)
+            && self.folders_around(path).any(|here| {
+                let builds = self.builds(here);
+                let hipified = builds.iter().filter(|build| build.how == How::Hipified);
+                let mut listed =
+                    hipified.flat_map(|build| build.sources.iter().filter_map(Pattern::path));
+                listed.any(|source| {
+                    name(source) == name(path) && !self.files.exists(&join(here, source))
+                })
             })
     }
 

@@ -757,3 +757,17 @@ fn switches_that_nothing_sets_are_found() {
         );
     }
 }
+
+#[test]
+fn sources_that_were_moved_are_hipified_as_those_that_the_build_lists() {
+    let setup = "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('scan', ['csrc/scan/a.cu', 'csrc/b.cu'])";
+    let all = project_context(&[
+        (".git", ""),
+        ("kernels/setup.py", setup),
+        ("kernels/scan/a.cu", ""),
+        ("kernels/csrc/b.cu", ""),
+        ("kernels/old/b.cu", ""),
+    ]);
+    assert_eq!(all.pytorch_extension("kernels/scan/a.cu"), Some(true));
+    assert_eq!(all.pytorch_extension("kernels/old/b.cu"), None);
+}

@@ -22,6 +22,6 @@ pub use constants::{folded, integer, string, string_parts};
 pub use environment::environment_variable;
 pub use guards::{follows_an_exit, is_import_guarded, never_called, never_runs_on_target};
 pub use literal::literal_text;
-pub use names::Value;
+pub use names::{Binding, Value};
 pub use resolve::{QualifiedName, Semantics};
 pub use variable::Access;

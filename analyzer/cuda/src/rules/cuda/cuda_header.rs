@@ -20,7 +20,8 @@ declare_rule! {
     /// ROCm has no `cuda_runtime.h`. `hip/hip_runtime.h` replaces it and `cuda.h`; each library's headers are in a
     /// separate folder. Two CUDA headers may correspond to one HIP header, which is then included once.
     ///
-    /// In a PyTorch extension PyTorch's hipify changes the includes; only those that it does not know are reported.
+    /// In a PyTorch extension PyTorch's hipify changes the includes; only those that it does not know are reported, and
+    /// headers of THC and ATen that PyTorch 2 does not have.
     ///
     /// ## Example
     ///
@@ -66,6 +67,12 @@ fn is_removed_from_thc(header: &str) -> bool {
     is_name && !KEPT_OF_THC.contains(&header)
 }
 
+/// A header of PyTorch that old extensions include, and its path in PyTorch 2.
+const MOVED: (&str, &str) = (
+    "ATen/SparseTensorUtils.h",
+    "ATen/native/SparseTensorUtils.h",
+);
+
 fn in_extension(cx: &CudaChecker<'_>) {
     // The first header of THC is replaced, and the others are removed.
     let mut is_replaced = None;
@@ -78,6 +85,12 @@ fn in_extension(cx: &CudaChecker<'_>) {
             };
             is_replaced.get_or_insert(fix.applicability == Applicability::Safe);
             let message = format!("PyTorch has no `{header}` since 1.11.");
+            cx.report(&RULE, token..token + 1, message, fix);
+        }
+        if header == MOVED.0 {
+            let edits = vec![(cx.source.span(token..token + 1), format!("<{}>", MOVED.1))];
+            let message = format!("PyTorch 2 has no `{}`; it is `{}`.", MOVED.0, MOVED.1);
+            let fix = RawFix::safe_edits(format!("Include `{}`", MOVED.1), edits);
             cx.report(&RULE, token..token + 1, message, fix);
         }
         if !cx.is_for_both(token) {

@@ -142,6 +142,7 @@ fn check(cx: &CudaChecker<'_>) {
                 "Use `__halves2bfloat162(__float2bfloat16(x), __float2bfloat16(y))`".to_owned()
             }
             "__dp4a" => "Use `__builtin_amdgcn_sdot4(a, b, c, false)`, for signed bytes".to_owned(),
+            "__device_builtin__" => "Remove it: it marks a type of CUDA's own headers".to_owned(),
             "make_bfloat162" => "Use `__halves2bfloat162(x, y)`".to_owned(),
             _ if is_bfloat16_conversion(word) => "Convert through `float` on AMD".to_owned(),
             _ if is_rounded(word) && is_in_library() => {
@@ -155,7 +156,11 @@ fn check(cx: &CudaChecker<'_>) {
 }
 
 /// Functions of CUDA's headers and of NVIDIA's compiler that HIPIFY's tables do not have.
-const OTHERS: [&str; 2] = ["make_bfloat162", "__nvvm_get_smem_pointer"];
+const OTHERS: [&str; 3] = [
+    "make_bfloat162",
+    "__nvvm_get_smem_pointer",
+    "__device_builtin__",
+];
 
 /// `CUB_LOG_WARP_THREADS(0)`: hipCUB's macros begin with `HIPCUB_` and `ROCPRIM_`.
 fn is_macro_of_cub(word: &str) -> bool {

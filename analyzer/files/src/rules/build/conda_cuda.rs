@@ -172,6 +172,9 @@ fn instead_of(name: &str) -> &'static str {
         _ if name.strip_prefix("pytorch-").is_some_and(is_extension) => {
             "Remove it, and build it with pip beside PyTorch for ROCm"
         }
+        "torchvision" | "torchaudio" => {
+            "Remove it, and install it with pip from the ROCm index of PyTorch"
+        }
         _ => "Remove it, and install PyTorch with pip from a ROCm index",
     }
 }

@@ -249,6 +249,11 @@ pub(super) fn fix(
     if is_pytorchs {
         return RawFix::display_only(title);
     }
+    if index.as_str().contains("//wheels.vllm.ai/") {
+        return RawFix::display_only(
+            "Use https://wheels.vllm.ai/rocm/, which begins with vLLM 0.14",
+        );
+    }
     RawFix::display_only(if cx.target.rocm >= Version::new(7, 13) {
         "Look for the project's ROCm wheels, also in AMD's index (https://repo.amd.com/rocm/whl-multi-arch/), or build it"
     } else {

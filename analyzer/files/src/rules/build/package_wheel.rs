@@ -53,7 +53,7 @@ declare_rule! {
     }
 }
 
-/// The first release with a wheel for Python 3.10 on Linux (x86-64), as pip finds it.
+/// The first release with a wheel for Python 3.10 on Linux (x86-64), as pip finds it; for some packages, of each major release.
 const FIRST: &[(&str, [u16; 3])] = &[
     ("numpy", [1, 21, 2]),
     ("scipy", [1, 7, 2]),
@@ -71,6 +71,10 @@ const FIRST: &[(&str, [u16; 3])] = &[
     ("grpcio", [1, 41, 0]),
     ("tensorflow", [2, 8, 0]),
     ("open3d", [0, 16, 0]),
+    ("opencv-python", [3, 4, 16]),
+    ("opencv-python", [4, 5, 4]),
+    ("opencv-contrib-python", [4, 5, 4]),
+    ("opencv-python-headless", [4, 5, 4]),
 ];
 
 fn check(cx: &FileChecker<'_>) {
@@ -81,15 +85,19 @@ fn check(cx: &FileChecker<'_>) {
     let requirements = cx.facts.requirements.iter();
     for requirement in requirements.filter(|found| !found.guarded && !is_left_out(cx, found)) {
         let name = requirement.normalized();
-        let Some((_, first)) = FIRST.iter().find(|(package, _)| *package == name) else {
+        let Some(release) = newest(requirement.specifier.as_str()) else {
+            continue;
+        };
+        let rows = FIRST.iter().filter(|(package, _)| *package == name);
+        let (of_major, others): (Vec<_>, Vec<_>) =
+            rows.partition(|(_, first)| first[0] == release.0[0]);
+        let Some((_, first)) = of_major.first().or(others.last()) else {
             continue;
         };
         let first = Release(*first);
-        let Some(release) =
-            newest(requirement.specifier.as_str()).filter(|release| *release < first)
-        else {
+        if release >= first {
             continue;
-        };
+        }
         let message = format!(
             "{name} {release} has no wheel for Python {oldest} or later, which PyTorch {} for ROCm needs.",
             cx.target.torch

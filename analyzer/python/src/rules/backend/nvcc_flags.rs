@@ -25,7 +25,7 @@ declare_rule! {
     ///
     /// In each of these options PyTorch replaces the first CUDA by HIP. `-U__CUDA_NO_HALF_OPERATORS__` thus has its effect on
     /// ROCm too, but `-DFUSED_CUDA` becomes `-DFUSED_HIP`, and `#ifdef FUSED_CUDA` is false. `load` and `load_inline` pass
-    /// `extra_cuda_cflags` unchanged.
+    /// `extra_cuda_cflags` unchanged: `-U__CUDA_NO_HALF_OPERATORS__` leaves `__HIP_NO_HALF_OPERATORS__` defined there.
     ///
     /// ## Example
     ///
@@ -64,7 +64,7 @@ declare_rule! {
         title: "hipcc does not accept nvcc's options",
         family: BackendCode,
         severity: Error,
-        also: [Warning "for a macro that PyTorch renames on ROCm"],
+        also: [Warning "for a macro that has another name on ROCm"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),

@@ -2,6 +2,7 @@
 //! module does not contain them.
 
 pub mod local_rank_argument;
+mod numpy_values;
 pub mod removed_numpy_api;
 pub mod removed_python_api;
 pub mod removed_torch_python_api;

@@ -11,7 +11,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds imports and uses of modules and functions that a release of PyTorch, torchvision or torchaudio removed, if the target's
-    /// release is newer: `torch._six`, `torchvision.transforms.functional_tensor`, `torch.symeig`, `torchaudio.info` and others.
+    /// release is newer: `torch._six`, `torchvision.transforms.functional_tensor`, `torch.symeig`, `torchaudio.info` and others; and the
+    /// argument `fast_flush` of Triton's `do_bench`.
     ///
     /// ## Why on ROCm
     ///

@@ -1,5 +1,6 @@
 //! HW411: torchaudio's functions for files, which need TorchCodec.
 
+use super::versions::is_for_a_version;
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::has_text;
 use crate::semantic::is_import_guarded;
@@ -68,6 +69,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     if !is_it
         || has_text(cx, "torchcodec")
         || is_import_guarded(&cx.semantics, node, &["ImportError"])
+        || is_for_a_version(cx, node)
         || cx.has_reported(&RULE, &|_, _| true)
     {
         return;

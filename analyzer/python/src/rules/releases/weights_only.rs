@@ -1,5 +1,6 @@
 //! HW405: checkpoints that `torch.load` refuses since PyTorch 2.6.
 
+use super::numpy_values::is_of_numpy;
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, contains_any, first_value, has_text, keyword};
 use crate::semantic::literal_text;
@@ -11,14 +12,14 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `torch.load` without `weights_only` in a file that saves the parsed arguments of its command line in the checkpoint,
-    /// `{"model": …, "args": args}`, or saves a whole model; and in another file of the project that reads `"model"` from such a
-    /// checkpoint.
+    /// `{"model": …, "args": args}`, a number that NumPy has computed, or a whole model; and in another file of the project
+    /// that reads `"model"` from a checkpoint with such arguments.
     ///
     /// ## Why on ROCm
     ///
     /// Since PyTorch 2.6 `torch.load` has `weights_only=True` by default: it raises `UnpicklingError` at objects of classes
-    /// such as `argparse.Namespace` and `torch.nn.Module`. Code that pins an old PyTorch gets a newer one with ROCm: the builds for ROCm 7
-    /// begin with PyTorch 2.10. Training starts, and fails when it is resumed.
+    /// such as `argparse.Namespace` and `torch.nn.Module`, and at scalars and arrays of NumPy. Code that pins an old PyTorch
+    /// gets a newer one with ROCm: the builds for ROCm 7 begin with PyTorch 2.10. Training starts, and fails when it is resumed.
     ///
     /// ## Example
     ///
@@ -50,7 +51,7 @@ declare_rule! {
     ///     model.load_state_dict(checkpoint["model"])
     /// ```
     ///
-    /// Or save `vars(args)`, a dictionary, and the weights of a model.
+    /// Or save `vars(args)`, a dictionary, `float(score)`, and the weights of a model.
     ///
     /// ## Fix safety
     ///
@@ -100,20 +101,24 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         .and_then(|assignment| tree.child(assignment, Field::Left))
         .map_or("", |name| tree.text(name));
     let saved = cx.once("what torch.save refuses later", || saved(cx));
+    let is_own = || {
+        let names = format!("{} {assigned}", tree.text(path)).to_ascii_lowercase();
+        OWN.iter().any(|own| names.contains(own)) || is_written(cx, path)
+    };
     let object = saved.iter().find(|saved| match tree.kind(**saved) {
         // `model = torch.load("model.pth")` beside `torch.save(model, "model.pth")`; a dictionary has items
         Kind::Identifier | Kind::Attribute => {
             let name = tree.text(**saved);
             name == assigned && !tree.source().contains(&format!("{name}["))
         }
-        _ => {
-            let names = format!("{} {assigned}", tree.text(path)).to_ascii_lowercase();
-            OWN.iter().any(|own| names.contains(own))
-        }
+        _ => is_own(),
     });
     let what = match object.map(|object| tree.kind(*object)) {
         Some(Kind::Identifier | Kind::Attribute) => "the file saves a whole model",
-        Some(_) => "the file saves the object args",
+        Some(_) if object.is_some_and(|pair| is_arguments(tree, *pair)) => {
+            "the file saves the object args"
+        }
+        Some(_) => "the file saves a value of NumPy",
         None if is_of_another_module(cx, node, path, assigned) => {
             "another file of the project saves the object args with it"
         }
@@ -131,6 +136,17 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         vec![(end..end, ", weights_only=False".to_owned())],
     );
     cx.report(&RULE, node, message, fix);
+}
+
+/// Whether the path contains the name of a file that the source has once more, as where it saves the checkpoint.
+fn is_written(cx: &PythonChecker<'_>, path: Node) -> bool {
+    let tree = cx.tree();
+    cx.any_within(path, &|node| {
+        literal_text(tree, node).is_some_and(|name| {
+            contains_any(name, &[".pt", ".ckpt", ".tar"])
+                && tree.source().matches(name).nth(1).is_some()
+        })
+    })
 }
 
 /// Whether the checkpoint is one that another module of the project saves: by its path, and by a key that is read from it.
@@ -182,29 +198,41 @@ fn has_arguments(tree: &Tree<'_>, node: Node) -> bool {
 
 /// `"args": args`, and `"config": args` beside the state of a model or of its training.
 fn is_arguments(tree: &Tree<'_>, pair: Node) -> bool {
-    let part = |pair, field| tree.child(pair, field).map_or("", |part| tree.text(part));
-    let key = |pair| part(pair, Field::Key).trim_matches(['"', '\'']);
-    let is_beside_state = || {
-        let mut keys = tree
-            .parent(pair)
-            .into_iter()
-            .flat_map(|dictionary| tree.children(dictionary))
-            .map(key);
-        keys.any(|key| listed(STATE, key))
-    };
+    let value = tree.child(pair, Field::Value);
     tree.kind(pair) == Kind::Pair
-        && part(pair, Field::Value) == ARGUMENTS
-        && (key(pair) == ARGUMENTS || is_beside_state())
+        && value.is_some_and(|value| tree.text(value).trim_start_matches("self.") == ARGUMENTS)
+        && (key(tree, pair) == ARGUMENTS || is_beside_state(tree, pair))
 }
 
-/// Pairs `"args": args` of saved dictionaries, and saved models.
+/// Whether the dictionary of a pair also has the state of a model or of its training.
+fn is_beside_state(tree: &Tree<'_>, pair: Node) -> bool {
+    let dictionary = tree.parent(pair).into_iter();
+    dictionary
+        .flat_map(|dictionary| tree.children(dictionary))
+        .any(|pair| listed(STATE, key(tree, pair)))
+}
+
+fn key<'t>(tree: &Tree<'t>, pair: Node) -> &'t str {
+    let key = tree.child(pair, Field::Key);
+    key.map_or("", |key| tree.text(key).trim_matches(['"', '\'']))
+}
+
+/// Pairs `"args": args` and values of NumPy in saved dictionaries, and saved models.
 fn saved(cx: &PythonChecker<'_>) -> Vec<Node> {
     let tree = cx.tree();
     let mut found = Vec::new();
     let mut saves = false;
     for node in cx.within(tree.root()) {
         match tree.kind(node) {
-            Kind::Pair => found.extend(Some(node).filter(|node| is_arguments(tree, *node))),
+            Kind::Pair if is_arguments(tree, node) => found.push(node),
+            Kind::Pair if is_beside_state(tree, node) => {
+                let value = tree.child(node, Field::Value);
+                found.extend(
+                    value
+                        .filter(|value| is_of_numpy(cx, *value))
+                        .and(Some(node)),
+                );
+            }
             // `utils.save_on_master(to_save, path)`
             Kind::Call if called(cx, node).starts_with("save") => {
                 saves = true;

@@ -6,6 +6,7 @@ use super::PythonRule;
 
 mod architecture_chain;
 mod failing_check;
+mod half_macro;
 mod home_gate;
 mod home_variable;
 mod listed;
@@ -13,6 +14,7 @@ mod loaded_library;
 mod module;
 mod nvidia_backend;
 mod nvidia_host;
+mod removed_keyword;
 mod required_path;
 mod tilelang_dtype;
 mod tool;
@@ -35,4 +37,6 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &nvidia_backend::ENGINE,
     &nvidia_backend::TARGET,
     &tilelang_dtype::CHECK,
+    &half_macro::CHECK,
+    &removed_keyword::CHECK,
 ];

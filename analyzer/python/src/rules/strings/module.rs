@@ -60,7 +60,10 @@ const LIBRARIES: &[(&str, &str)] = &[
         "modelopt pytorch_quantization",
         "Use AMD Quark (amd-quark) or torchao",
     ),
-    ("nvfuser", "Use torch.compile"),
+    (
+        "nvfuser onediff onediffx oneflow sfast",
+        "Use torch.compile",
+    ),
     ("warp", "Write the kernel in Triton, or run Warp on the CPU"),
     (
         "tritonclient.utils.cuda_shared_memory",
