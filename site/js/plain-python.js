@@ -15,6 +15,7 @@ const words = [
   /collections(\.| import[^\n]*\b)[A-Z](?!ounter|hainMap|rderedDict)|collections import \(|numpy as (?!np\b)|\b(np|numpy)\.(float|int|object|str|complex|Inf|Infinity|infty|PINF|NaN|float_|complex_|unicode_|string_|bool8|product|cumproduct|sometrue|alltrue|round_|mat|longfloat|NINF|asfarray|cast|find_common_type|msort|in1d|trapz|fromstring|RankWarning|ComplexWarning|VisibleDeprecationWarning|AxisError)\b|\.tostring\(\)|\b(getargspec|clock|linux_distribution|gcd|cElementTree|encodestring|decodestring|SafeConfigParser|imp|asyncore|asynchat|smtpd|cgi|cgitb|pipes|imghdr|sndhdr|telnetlib|crypt|nntplib|uu|xdrlib|audioop|aifc|lib2to3)\b|asyncio(\.| import[^\n]*\b)coroutine\b|platform(\.| import[^\n]*\b)dist\b|numpy\.distutils|\.byte\(\)|\(torch\.uint8\)|ByteTensor/,
   /__version__(\[0?:[34]\]|\.split)|torchvision\.__version__|["']--local_rank["']|["']: (self\.)?args\b|torch\.save\(([\w.]+\.)?(model|net|network),/,
   /^(?=[^]*torch\.load\()(?=[^]*\bsave)(?=[^]*\b(np|numpy)\.)/,
+  /torch\.load\([^]*[\w)]\[["']/,
   /["']sm_?\d\d|(_capability|_sm_|nvidia\w*\()[^]{0,900}\braise\b|assert[^]{0,100}(_capability|_sm_|nvidia\w*\()|_attention_impl\(["']FA/,
   /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|tilelang|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]|CUDA out of memory\.?["'],|extra_ldflags|libraries\.append/,
 ];

@@ -40,7 +40,7 @@ fn add_below(files: &dyn FileSource, folder: &str, levels: usize, found: &mut Ve
 }
 
 fn keys_in(text: &str) -> Vec<String> {
-    let has_pair = ["\": args", "': args"]
+    let has_pair = ["\": args", "': args", "\": self.args", "': self.args"]
         .iter()
         .any(|pair| text.contains(pair));
     if !has_pair || !text.contains("save") {

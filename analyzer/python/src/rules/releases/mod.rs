@@ -1,6 +1,7 @@
 //! HW4: what releases of PyTorch, Python and NumPy removed or changed. As the checks in `strings`, these start from a word in the source, and the browser's small Python
 //! module does not contain them.
 
+mod loaded_objects;
 pub mod local_rank_argument;
 mod numpy_values;
 pub mod removed_numpy_api;

@@ -1,5 +1,6 @@
 //! HW405: checkpoints that `torch.load` refuses since PyTorch 2.6.
 
+use super::loaded_objects::key_of_object;
 use super::numpy_values::is_of_numpy;
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, contains_any, first_value, has_text, keyword};
@@ -13,7 +14,8 @@ declare_rule! {
     ///
     /// Finds `torch.load` without `weights_only` in a file that saves the parsed arguments of its command line in the checkpoint,
     /// `{"model": …, "args": args}`, a number that NumPy has computed, or a whole model; and in another file of the project
-    /// that reads `"model"` from a checkpoint with such arguments.
+    /// that reads `"model"` from a checkpoint with such arguments. Also finds `torch.load` whose result has an object of a class by
+    /// its use: `checkpoint["config"].width`, `checkpoint["model"].state_dict()`.
     ///
     /// ## Why on ROCm
     ///
@@ -88,7 +90,11 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         return;
     }
     let is_load = cx.callee(node).is_some_and(|name| name.is("torch.load"));
-    if !is_load || keyword(cx, node, "weights_only").is_some() || has_text(cx, "add_safe_globals") {
+    // With another module for pickles the default is False.
+    let is_chosen = ["weights_only", "pickle_module"]
+        .iter()
+        .any(|name| keyword(cx, node, name).is_some());
+    if !is_load || is_chosen || has_text(cx, "add_safe_globals") {
         return;
     }
     let tree = cx.tree();
@@ -114,15 +120,18 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         _ => is_own(),
     });
     let what = match object.map(|object| tree.kind(*object)) {
-        Some(Kind::Identifier | Kind::Attribute) => "the file saves a whole model",
+        Some(Kind::Identifier | Kind::Attribute) => "the file saves a whole model".to_owned(),
         Some(_) if object.is_some_and(|pair| is_arguments(tree, *pair)) => {
-            "the file saves the object args"
+            "the file saves the object args".to_owned()
         }
-        Some(_) => "the file saves a value of NumPy",
+        Some(_) => "the file saves a value of NumPy".to_owned(),
         None if is_of_another_module(cx, node, path, assigned) => {
-            "another file of the project saves the object args with it"
+            "another file of the project saves the object args with it".to_owned()
         }
-        None => return,
+        None => match key_of_object(cx, node, assigned) {
+            Some(key) => format!("the checkpoint's {key:?} is an object with attributes"),
+            None => return,
+        },
     };
     let message = format!(
         "Since PyTorch {SINCE} this raises UnpicklingError: {what}, and weights_only is True by default."
