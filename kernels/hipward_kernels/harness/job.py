@@ -181,19 +181,19 @@ def clean_process_for(job: Job) -> CleanProcess | None:
 
 
 class _Stopwatch:
-    """A variant whose latest call is timed on the host."""
+    """A variant whose calls are timed on the host."""
 
     def __init__(self, call: Callable[..., Any]) -> None:
         self._call = call
-        self.seconds = 0.0
-        """Duration of the latest call."""
+        self.seconds = math.inf
+        """Duration of the shortest call: another program may run during any of them."""
 
     def __call__(self, *arguments: Any) -> Any:
         started = perf_counter()
         try:
             return self._call(*arguments)
         finally:
-            self.seconds = perf_counter() - started
+            self.seconds = min(self.seconds, perf_counter() - started)
 
 
 def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = None) -> None:
@@ -554,7 +554,7 @@ class _Run:
                 self._without(variant)
                 return ()
             self.lines.step("warm-up", variant)
-            if self.device.type == "cpu" and checked.seconds > WARM_SECONDS["cpu"]:
+            if self.device.type == "cpu" and WARM_SECONDS["cpu"] < checked.seconds < math.inf:
                 # One-time work was done in earlier calls, and a processor needs no warm-up.
                 warm_s, call_s = 0.0, checked.seconds
             else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import secrets
+from collections import Counter
 from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter, sleep
@@ -42,6 +43,10 @@ RECHECK_SHARE = 0.25
 MODEL_NEW_SHARE = 0.5
 """Expected number of calls of a turn, after a variant's first, whose result is compared with eager's. ModelNew, whose
 author may want it to look fast, has more of them than the variants that are built here."""
+
+FIRST_TURNS = 1
+FIRST_TURNS_OF_MODEL_NEW = 2
+"""Turns at the beginning in which a call is always compared. The first may have a single call."""
 
 OUTSIDE_SHARE = 0.25
 OUTSIDE_MS = 0.05
@@ -146,7 +151,7 @@ class Race:
         self._containers = containers
         self._turn_s = {variant: CALLS_OF_A_TURN * entrant.call_s for variant, entrant in variants.items()}
         self._wall_s = dict.fromkeys(variants, 0.0)
-        self._rechecked: set[VariantId] = set()
+        self._rechecked: Counter[VariantId] = Counter()
         self._random = random.Random(secrets.randbits(64))  # noqa: S311 - shuffles, guards nothing
         self._fresh_s = 0.0
         self._dropped = dict.fromkeys(variants, 0)
@@ -258,8 +263,10 @@ class Race:
         # Each call has another seed, so that a snippet cannot recognize the call that is compared.
         seeds = [secrets.randbits(31) for _ in range(count)] if self._seeds_calls else []
         # The control is a copy of Model, and has Model's results.
-        share = MODEL_NEW_SHARE if variant == MODEL_NEW else RECHECK_SHARE
+        is_authors = variant == MODEL_NEW
+        share = MODEL_NEW_SHARE if is_authors else RECHECK_SHARE
         one_in = 0 if variant in (EAGER, CONTROL) else round(count / share)
+        first_turns = FIRST_TURNS_OF_MODEL_NEW if is_authors else FIRST_TURNS
         turn = _Turn(
             arguments,
             seeds,
@@ -267,7 +274,7 @@ class Race:
             self._ring.renew if self._ring.renews(self._variants[variant].call_s) else None,
             self._given,
             one_in,
-            looks_at_last=one_in > 0 and variant not in self._rechecked,
+            looks_at_last=one_in > 0 and self._rechecked[variant] < first_turns,
         )
         with torch.no_grad():
             if count > 1:
@@ -290,7 +297,7 @@ class Race:
 
     def _recheck(self, variant: VariantId, seen: _Seen) -> None:
         """Compares the copy of a result of a timed call with eager's, and with what the result is now."""
-        self._rechecked.add(variant)
+        self._rechecked[variant] += 1
         is_overwritten = self._is_overwritten(variant, seen)
         # The model does not get the harness's own copies: it could keep them, and change them in a later call.
         arguments = copied(self._given, seen.arguments)
