@@ -129,7 +129,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             "another file of the project saves the object args with it".to_owned()
         }
         None => match key_of_object(cx, node, assigned) {
-            Some(key) => format!("the checkpoint's {key:?} is an object with attributes"),
+            Some(key) => format!("the checkpoint's \"{key}\" is an object with attributes"),
             None => return,
         },
     };
