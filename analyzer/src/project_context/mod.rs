@@ -140,28 +140,28 @@ impl<F: FileSource> ProjectContext<F> {
     fn is_included(&self, path: &str) -> bool {
         is_source(path)
             && self.folders_around(path).any(|here| {
-                let builds = self.builds(here);
-                let hipified = builds.iter().filter(|build| build.how == How::Hipified);
-                let mut listed = hipified
-                    .flat_map(|build| build.sources.iter().filter_map(Pattern::path))
-                    .take(MAX_NEIGHBOURS);
-                listed.any(|source| self.includes(&join(here, source), path))
+                let mut listed = self.hipified_sources(here).into_iter().take(MAX_NEIGHBOURS);
+                listed.any(|source| self.includes(&source, path))
             })
     }
 
     /// Whether a build with hipify lists a source of this name in a folder where it is not.
     fn is_moved(&self, path: &str) -> bool {
-        let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+        let name = path.rsplit('/').next();
         is_source(path)
             && self.folders_around(path).any(|here| {
-                let builds = self.builds(here);
-                let hipified = builds.iter().filter(|build| build.how == How::Hipified);
-                let mut listed =
-                    hipified.flat_map(|build| build.sources.iter().filter_map(Pattern::path));
-                listed.any(|source| {
-                    name(source) == name(path) && !self.files.exists(&join(here, source))
-                })
+                let mut listed = self.hipified_sources(here).into_iter();
+                listed
+                    .any(|source| source.rsplit('/').next() == name && !self.files.exists(&source))
             })
+    }
+
+    /// The sources that builds with hipify in a folder list by their path.
+    fn hipified_sources(&self, here: &str) -> Vec<String> {
+        let builds = self.builds(here);
+        let hipified = builds.iter().filter(|build| build.how == How::Hipified);
+        let listed = hipified.flat_map(|build| build.sources.iter().filter_map(Pattern::path));
+        listed.map(|source| join(here, source)).collect()
     }
 
     /// Whether the builds that name a C++ source do so only in code that does not run on AMD, or all device code beside a

@@ -155,7 +155,7 @@ fn check(cx: &CudaChecker<'_>) {
     }
 }
 
-/// Functions of CUDA's headers and of NVIDIA's compiler that HIPIFY's tables do not have.
+/// Names in CUDA's headers and functions of NVIDIA's compiler that HIPIFY's tables do not have.
 const OTHERS: [&str; 3] = [
     "make_bfloat162",
     "__nvvm_get_smem_pointer",

@@ -53,7 +53,8 @@ declare_rule! {
     }
 }
 
-/// The first release with a wheel for Python 3.10 on Linux (x86-64), as pip finds it; for some packages, of each major release.
+/// The first release with a wheel for Python 3.10 on Linux (x86-64), as pip finds it; for some packages, of each
+/// major release.
 const FIRST: &[(&str, [u16; 3])] = &[
     ("numpy", [1, 21, 2]),
     ("scipy", [1, 7, 2]),
@@ -89,15 +90,14 @@ fn check(cx: &FileChecker<'_>) {
             continue;
         };
         let rows = FIRST.iter().filter(|(package, _)| *package == name);
-        let (of_major, others): (Vec<_>, Vec<_>) =
-            rows.partition(|(_, first)| first[0] == release.0[0]);
-        let Some((_, first)) = of_major.first().or(others.last()) else {
+        // The row of the same major release, else the last one.
+        let row = rows.max_by_key(|(_, first)| first[0] == release.0[0]);
+        let Some(first) = row
+            .map(|(_, first)| Release(*first))
+            .filter(|first| release < *first)
+        else {
             continue;
         };
-        let first = Release(*first);
-        if release >= first {
-            continue;
-        }
         let message = format!(
             "{name} {release} has no wheel for Python {oldest} or later, which PyTorch {} for ROCm needs.",
             cx.target.torch

@@ -107,7 +107,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         .and_then(|assignment| tree.child(assignment, Field::Left))
         .map_or("", |name| tree.text(name));
     let saved = cx.once("what torch.save refuses later", || saved(cx));
-    let is_own = || {
+    let has_pair = saved.iter().any(|saved| tree.kind(*saved) == Kind::Pair);
+    let is_own = has_pair && {
         let names = format!("{} {assigned}", tree.text(path)).to_ascii_lowercase();
         OWN.iter().any(|own| names.contains(own)) || is_written(cx, path)
     };
@@ -117,7 +118,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             let name = tree.text(**saved);
             name == assigned && !tree.source().contains(&format!("{name}["))
         }
-        _ => is_own(),
+        _ => is_own,
     });
     let what = match object.map(|object| tree.kind(*object)) {
         Some(Kind::Identifier | Kind::Attribute) => "the file saves a whole model".to_owned(),

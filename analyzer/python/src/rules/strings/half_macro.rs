@@ -3,7 +3,7 @@
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
 use crate::rules::backend::nvcc_flags::RULE;
-use crate::rules::helpers::calls::has_any_text;
+use crate::rules::helpers::calls::{has_any_text, has_text};
 use crate::semantic::literal_text;
 use crate::syntax::{Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -28,7 +28,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         return;
     };
     // A `CUDAExtension` renames the macros, and a list for both is one of an extension that can be built in both ways.
-    if !has_any_text(cx, &["extra_cuda_cflags"])
+    if !has_text(cx, "extra_cuda_cflags")
         || has_any_text(cx, &["CUDAExtension", "__HIP_NO_HALF"])
         || cx.mentions_hip()
         || cx.has_reported(&RULE, &|_, message| message.contains("__HIP_NO_HALF"))
