@@ -200,6 +200,25 @@ fn assembly_text_runs_without_python() {
     }
 }
 
+/// Process ids are used again: a process that was killed has left its folder, and a later one has its id.
+#[test]
+fn leftover_folder_of_the_same_process_id_is_no_obstacle() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("add.hip"), ADD).expect("a file");
+    fs::write(folder.path().join("spec.toml"), ADD_SPEC).expect("a file");
+    let output = Command::new("sh")
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .args(["-c", "mkdir hipward-$$; exec \"$0\" \"$@\""])
+        .arg(hipward())
+        .args(["run", "add.hip", "--args", "spec.toml", "--python"])
+        .arg(python())
+        .output()
+        .expect("a shell starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+}
+
 #[test]
 fn bad_input_is_reported() {
     let reference = |body: &str| format!("def reference(x, y, n):\n    {body}\n");

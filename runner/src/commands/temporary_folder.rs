@@ -1,28 +1,15 @@
 //! A temporary data folder.
 
-use std::{
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-};
+use std::{fs::Permissions, io, os::unix::fs::PermissionsExt};
 
-/// A private folder that is removed on drop.
-pub(crate) struct TemporaryFolder(PathBuf);
+use tempfile::TempDir;
 
-impl TemporaryFolder {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("hipward-{}", std::process::id()));
-        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(TemporaryFolder(path))
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        // If it fails, the folder stays in the system's temporary folder.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Creates a folder that only this user can enter, and that is removed on drop.
+///
+/// Its name is random: a process that was killed leaves its folder, and its process id is used again.
+pub(crate) fn temporary_folder() -> io::Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix("hipward-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir()
 }

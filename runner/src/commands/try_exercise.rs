@@ -1,6 +1,6 @@
 //! `hipward try`: an exercise of a lesson on this machine, with the same judge as on the page.
 
-use super::temporary_folder::TemporaryFolder;
+use super::temporary_folder::temporary_folder;
 use crate::{
     DATABASE_VARIABLE, TOKEN_VARIABLE,
     exercise::{Exercise, Exercises},
@@ -157,7 +157,7 @@ fn judge(
     if !file.is_file() {
         return Err(format!("there is no file {}", file.display()).into());
     }
-    let scratch = TemporaryFolder::new()?;
+    let scratch = temporary_folder()?;
     let package = python::unpack(scratch.path())?;
     let folder = scratch.path().join("exercise");
     for (name, text) in &exercise.files {

@@ -3,7 +3,7 @@
 use super::{
     host::{LabelArgs, RunnerArgs, Senders, age},
     service,
-    temporary_folder::TemporaryFolder,
+    temporary_folder::temporary_folder,
     token_args::TokenArgs,
 };
 use crate::{
@@ -56,7 +56,7 @@ async fn work(args: Args) -> Result<(), Box<dyn Error>> {
     nix::sys::prctl::set_dumpable(false)?;
     let token = args.token.read()?;
     let name = args.name.unwrap_or_else(machine_name);
-    let folder = TemporaryFolder::new()?;
+    let folder = temporary_folder()?;
     let settings = Settings {
         labels: args.labels.label,
         ..args

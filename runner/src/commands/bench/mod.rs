@@ -11,7 +11,7 @@ mod progress;
 
 use super::{
     host::{HostArgs, Senders, bytes},
-    temporary_folder::TemporaryFolder,
+    temporary_folder::temporary_folder,
     token_args::TokenArgs,
 };
 use crate::{
@@ -45,6 +45,7 @@ use std::{
     pin::pin,
     process::ExitCode,
 };
+use tempfile::TempDir;
 use tokio::{runtime::Runtime, sync::oneshot, task};
 
 /// Arguments of `hipward bench`.
@@ -404,14 +405,14 @@ struct Local {
     client: Client,
     stop: oneshot::Sender<()>,
     server: task::JoinHandle<io::Result<()>>,
-    _scratch: TemporaryFolder,
+    _scratch: TempDir,
 }
 
 impl Local {
     async fn start(host: HostArgs, device: Option<&str>) -> Result<Local, Box<dyn Error>> {
         // Snippets that run as this process's user must not be able to inspect it.
         nix::sys::prctl::set_dumpable(false)?;
-        let folder = TemporaryFolder::new()?;
+        let folder = temporary_folder()?;
         let settings = host.settings(folder.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
         let pages = LivePages::fixed(Pages::load(None, &SiteOptions::default())?);

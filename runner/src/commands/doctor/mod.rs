@@ -4,7 +4,7 @@ mod compilers;
 
 use super::{
     host::{HostArgs, Senders},
-    temporary_folder::TemporaryFolder,
+    temporary_folder::temporary_folder,
 };
 use crate::{
     devices,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
 
 fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
     // A server may use the default data folder.
-    let folder = TemporaryFolder::new()?;
+    let folder = temporary_folder()?;
     let settings = args
         .host
         .settings(folder.path().to_owned(), Senders::Operator)?;

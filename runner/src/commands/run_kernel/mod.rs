@@ -6,7 +6,7 @@ mod reference;
 mod report;
 mod spec;
 
-use super::temporary_folder::TemporaryFolder;
+use super::temporary_folder::temporary_folder;
 use crate::{config::parse_arch, python};
 use code::Code;
 use hipward_analyzer::Arch;
@@ -21,6 +21,7 @@ use std::{
     path::PathBuf,
     process::ExitCode,
 };
+use tempfile::TempDir;
 
 /// Arguments of `hipward run`.
 #[derive(Debug, clap::Args)]
@@ -109,7 +110,7 @@ fn run_kernel(args: &Args) -> Result<bool, Box<dyn Error>> {
         )
         .into());
     }
-    let scratch = TemporaryFolder::new().map_err(|error| {
+    let scratch = temporary_folder().map_err(|error| {
         format!("cannot create a temporary folder: {error}; set TMPDIR to a folder with free space")
     })?;
     let mut package = Package::new(args, &scratch);
@@ -266,12 +267,12 @@ fn writers(
 /// The Python package, unpacked at its first use: assembly text without a reference needs no Python.
 struct Package<'a> {
     args: &'a Args,
-    scratch: &'a TemporaryFolder,
+    scratch: &'a TempDir,
     folder: Option<PathBuf>,
 }
 
 impl<'a> Package<'a> {
-    fn new(args: &'a Args, scratch: &'a TemporaryFolder) -> Self {
+    fn new(args: &'a Args, scratch: &'a TempDir) -> Self {
         Self {
             args,
             scratch,
