@@ -5,13 +5,14 @@ import * as glue from "./glue.js";
 const call = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
 
 // Options under the module's names. JSON leaves out undefined ones.
-const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, savedWithArguments, isOptionalModule, isUnusedOnAmd, hasHipNames, amdMacros, unsetSwitches, ...options }) => ({
+const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, savedWithArguments, releaseLimits, isOptionalModule, isUnusedOnAmd, hasHipNames, amdMacros, unsetSwitches, ...options }) => ({
   ...options,
   up_to: upTo,
   pytorch_extension: pytorchExtension,
   first_party_modules: firstPartyModules,
   false_on_amd: falseOnAmd,
   saved_with_arguments: savedWithArguments,
+  release_limits: releaseLimits,
   is_optional_module: isOptionalModule,
   is_unused_on_amd: isUnusedOnAmd,
   has_hip_names: hasHipNames,

@@ -59,6 +59,9 @@ pub struct Options {
     /// Keys of the checkpoints that the project's Python modules save together with the parsed arguments of their command
     /// line: `model` and `optimizer` of `{"model": …, "optimizer": …, "args": args}`.
     pub saved_with_arguments: Vec<String>,
+    /// The newest releases of other libraries that the requirements around the source allow, as name and version:
+    /// `transformers 4.36`.
+    pub release_limits: Vec<String>,
     /// Whether the other files of its folder import the Python module, each time in a `try`. Its own imports may fail
     /// then: they are information.
     pub is_optional_module: bool,
@@ -172,6 +175,7 @@ fn read(
         first_party_modules: &options.first_party_modules,
         false_on_amd: &options.false_on_amd,
         saved_with_arguments: &options.saved_with_arguments,
+        release_limits: &options.release_limits,
         extensions: &team_and_cuda,
     };
     let files = FileOptions {

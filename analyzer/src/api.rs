@@ -35,6 +35,7 @@ impl calls::Analyzer for AllLanguages {
         "first_party_modules",
         "false_on_amd",
         "saved_with_arguments",
+        "release_limits",
         "is_optional_module",
         "is_unused_on_amd",
         "has_hip_names",
@@ -85,6 +86,11 @@ fn options(request: &Request) -> Result<Options, String> {
             .into_iter()
             .map(str::to_owned)
             .collect(),
+        release_limits: request
+            .texts("release_limits")?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         is_optional_module: request.truth("is_optional_module")? == Some(true),
         is_unused_on_amd: request.truth("is_unused_on_amd")? == Some(true),
         team,
@@ -92,7 +98,7 @@ fn options(request: &Request) -> Result<Options, String> {
 }
 
 /// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, false_on_amd?,
-/// saved_with_arguments?, is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?, unset_switches?}` → `Report`; `rules` are team rules.
+/// saved_with_arguments?, release_limits?, is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?, unset_switches?}` → `Report`; `rules` are team rules.
 pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     calls::analyze::<AllLanguages>(request, session)
 }
@@ -183,6 +189,7 @@ struct Folder {
     first_party_modules: Arc<Vec<String>>,
     false_on_amd: Arc<String>,
     saved_with_arguments: Arc<Vec<String>>,
+    release_limits: Arc<Vec<String>>,
     optional_modules: Vec<String>,
     unused_on_amd: Vec<String>,
     with_hip_names: Vec<String>,
@@ -201,6 +208,7 @@ impl Encode for Folder {
                 ("first_party_modules", &*self.first_party_modules),
                 ("false_on_amd", &*self.false_on_amd),
                 ("saved_with_arguments", &*self.saved_with_arguments),
+                ("release_limits", &*self.release_limits),
                 ("optional_modules", &self.optional_modules),
                 ("unused_on_amd", &self.unused_on_amd),
                 ("with_hip_names", &self.with_hip_names),
@@ -211,13 +219,13 @@ impl Encode for Folder {
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, saved_with_arguments, optional_modules, unused_on_amd,
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, saved_with_arguments, release_limits, optional_modules, unused_on_amd,
 /// with_hip_names, amd_macros, unset_switches}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
 /// files in it. `hipified` are the C++ files for which `pytorch_extension` is true, `not_hipified` those for which it is
 /// false, `optional_modules` those for which `is_optional_module` is true, `unused_on_amd` those for which `is_unused_on_amd`
 /// is, and `with_hip_names` those for which a header defines CUDA names for HIP. Each list in `amd_macros` is a file and the macros that headers define for AMD in it, separated by spaces, and each in `unset_switches` a file and
 /// the switches that nothing sets. The
-/// text is needed of Python modules, CMake files, makefiles, shell scripts and TOML files, and, of C++, the preprocessor lines and those that name
+/// text is needed of Python modules, requirements, CMake files, makefiles, shell scripts and TOML files, and, of C++, the preprocessor lines and those that name
 /// `hipError_t` or `hipStream_t`; of other files the path is enough.
 pub fn project_context(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
@@ -240,6 +248,7 @@ pub fn project_context(request: &str) -> Result<String, String> {
             first_party_modules: project_context.first_party_modules(path),
             false_on_amd: project_context.false_on_amd(path),
             saved_with_arguments: project_context.saved_with_arguments(path),
+            release_limits: project_context.release_limits(path),
             optional_modules: Vec::new(),
             unused_on_amd: Vec::new(),
             with_hip_names: Vec::new(),

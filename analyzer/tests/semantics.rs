@@ -119,6 +119,32 @@ fn gates_of_other_modules_are_followed() {
     assert_eq!(rules(other, branch), ["pynvml"]);
 }
 
+/// What a later release removed is there.
+#[test]
+fn removed_names_are_not_reported_below_a_limit_of_the_project() {
+    let source =
+        "from transformers import AdamW\nfrom PIL import Image\n\nsize = Image.ANTIALIAS\n";
+    let severities = |limits: &[&str]| -> Vec<Severity> {
+        let mut options = Options::default();
+        options.language = Some(Language::Python);
+        options.release_limits = limits.iter().map(|limit| (*limit).to_owned()).collect();
+        let findings = analyze(source, &options).findings;
+        findings.iter().map(|finding| finding.severity).collect()
+    };
+    let both = [Severity::Warning, Severity::Error];
+    assert_eq!(severities(&[]), both);
+    assert_eq!(
+        severities(&["transformers 4.50", "transformers-x 4.1"]),
+        both
+    );
+    assert_eq!(severities(&["transformers 4.49"]), [Severity::Error]);
+    // Nothing that the project could install for this Python has it.
+    assert_eq!(
+        severities(&["transformers 4.9", "pillow 9.5"]),
+        [Severity::Error]
+    );
+}
+
 /// Another module of the project saves the parsed arguments in the checkpoint.
 #[test]
 fn checkpoints_of_other_modules_are_recognized_by_their_keys() {

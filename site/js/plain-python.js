@@ -17,7 +17,9 @@ const words = [
   /^(?=[^]*torch\.load\()(?=[^]*\bsave)(?=[^]*\b(np|numpy)\.)/,
   /torch\.load\([^]*[\w)]\[["']/,
   /["']sm_?\d\d|(_capability|_sm_|nvidia\w*\()[^]{0,900}\braise\b|assert[^]{0,100}(_capability|_sm_|nvidia\w*\()|_attention_impl\(["']FA/,
-  /ops\.trtllm|green_contexts|cv2\.cuda|tvm\.target|tilelang|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]|CUDA out of memory\.?["'],|extra_ldflags|libraries\.append/,
+  /ops\.trtllm|faiss|green_contexts|cv2\.cuda|tvm\.target|tilelang|["']engine["']|which\(["']nvidia-smi|\/dev\/nvidia|\/proc\/driver\/nvidia|\+?cu\d*["'] in torch|torch\.__version__\)\[0\]|CUDA out of memory\.?["'],|extra_ldflags|libraries\.append/,
+  /\b(ANTIALIAS|LINEAR|CUBIC|textsize|tostring_rgb|pywrapgraph|write_wav|cached_download|HfFolder|Repository|InferenceApi|load_metric|prepare_model_for_int8_training|voxel_grid|evaluation_strategy|(error|warn)_bad_lines|mangle_dupe_cols|cached_path|generation_utils|modeling_utils|model_parallel_utils|modeling_attn_mask_utils|(from|to)_numpy_matrix|(from|to)_scipy_sparse_matrix|(read|write)_gpickle|linear_assignment_|load_boston|Imputer|plot_confusion_matrix|plot_roc_curve|jaccard_similarity_score|compare_(ssim|psnr|mse|nrmse)|json_normalize|(Int|Float)64Index|binom_test|simps|trapz|cumtrapz|register_cmap|get_cmap|pywrapgraph|(training|validation|test)_epoch_end|AutoModelForVision2Seq|CLIPFeatureExtractor|(LineByLine)?TextDataset|is_torch_fx_available|is_torch_tpu_available|BeamSearchScorer|(Sample|GreedySearch)DecoderOnlyOutput|Llama(FlashAttention2|SdpaAttention)|LLAMA_INPUTS_DOCSTRING|datapipes|dataloader2|nerfacc)\b/,
+  /yaml[^]*\bload\(|utils import[^]{0,200}\bspconv|font\w*\.getsize\(|projection=|["']seaborn|get_data\(|tokenizer=|squeeze=|prefix=|librosa|torchmetrics|lightning|diffusers|moviepy|kornia|transformers[^]*AdamW|scipy[^]*(misc|signal)|sklearn[^]*(externals|cross_validation|grid_search|testing)|(pandas|pd)[^]*(Panel|datetime|\bnp\b|util)/,
 ];
 
 export const isPlainPython = (source) => !words.some((word) => word.test(source));

@@ -123,7 +123,9 @@ async function projectContextsOf(known, all, repositories) {
     /(train|main|engine|checkpoint|save|run)[^/]*\.py$/.test(path) ||
     (path.endsWith(".py") && besideOptional.has(folderOf(path))) ||
     ((path.endsWith(".py") || path.endsWith(".sh") || path.endsWith(".toml") || language === "makefile") && aboveCpp.has(folderOf(path))) ||
-    (language === "requirements" && /rocm|amd|hip/.test(path));
+    // It may limit the releases of libraries.
+    language === "requirements" ||
+    ((language === "pyproject" || /(^|\/)(env|conda)[^/]*\.ya?ml$/.test(path)) && !/\.lock$/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
   // It builds, and is of no kind that is checked.
   const builds = all.filter(({ path }) => /(^|\/)build\.rs$/.test(path) && aboveCpp.has(folderOf(path)));
@@ -138,12 +140,13 @@ async function projectContextsOf(known, all, repositories) {
   }
   const folders = await askAnalyzer("project_context", { files });
   return new Map(
-    folders.map(({ path, first_party_modules, false_on_amd, saved_with_arguments, ...of }) => [
+    folders.map(({ path, first_party_modules, false_on_amd, saved_with_arguments, release_limits, ...of }) => [
       path,
       (file) => ({
         first_party_modules,
         false_on_amd,
         saved_with_arguments,
+        release_limits,
         pytorch_extension: of.hipified.includes(file) ? true : of.not_hipified.includes(file) ? false : undefined,
         is_optional_module: of.optional_modules.includes(file),
         is_unused_on_amd: of.unused_on_amd.includes(file),

@@ -77,6 +77,23 @@ fn sentence<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
     }
 }
 
+/// Reads a block in which each line is a pin, or a comment.
+fn pins<'a>(code: &[Text<'a>], facts: &mut Facts<'a>) {
+    let without_comment = |line: &Text<'a>| line.split_once('#').map_or(*line, |(pin, _)| pin);
+    let lines = code.iter().map(|line| without_comment(line).trim());
+    let pins: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    if pins.iter().all(|pin| is_pin(pin.as_str())) {
+        let found = pins.into_iter().filter_map(|pin| requirement(pin, false));
+        facts.requirements.extend(found);
+    }
+}
+
+/// `torch==1.7.0`
+fn is_pin(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '=' | '+' | '-');
+    text.contains("==") && text.chars().all(is_plain)
+}
+
 /// Reads a pin that is an item of a list: `* torch==1.7.0`.
 fn item<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
     let line = line.trim();
@@ -87,8 +104,7 @@ fn item<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
     let start = item.as_str().len() - item.as_str().trim_start_matches('`').len();
     let pin = item.from(start);
     let pin = pin.to(pin.as_str().trim_end_matches('`').len());
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '=' | '+' | '-');
-    if pin.as_str().contains("==") && pin.as_str().chars().all(is_plain) {
+    if is_pin(pin.as_str()) {
         facts.requirements.extend(requirement(pin, false));
     }
 }
@@ -132,6 +148,7 @@ fn block<'a>(document: Text<'a>, code: &[Text<'a>], info: &str, facts: &mut Fact
             commands(text, code, facts);
         }
         "" if code.iter().any(|line| is_command(line.as_str())) => commands(text, code, facts),
+        "" | "text" | "txt" | "requirements" => pins(code, facts),
         _ => {}
     }
 }

@@ -25,6 +25,7 @@ mod notebook;
 mod packages;
 mod pipfile_lock;
 mod pixi;
+mod release_limits;
 mod requirements;
 #[doc(hidden)]
 pub mod rules;
@@ -48,6 +49,7 @@ use facts::Facts;
 use text::Text;
 
 pub use included::{Included, included_requirements};
+pub use release_limits::release_limits;
 pub use setup_script::SetupScript;
 
 /// How to analyze build files, scripts and notebooks.

@@ -416,7 +416,13 @@ fn keep_option<'a>(text: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
             let paths = paths.split(|c| c == ',' || c.is_whitespace());
             facts.includes.extend(paths.map(Include::in_file));
         }
-        None => facts.requirements.extend(requirement(text, guarded)),
+        None => {
+            // `transformers==4.43.1  # as in the lock file`
+            let end = text.as_str().find(" #").unwrap_or(text.as_str().len());
+            facts
+                .requirements
+                .extend(requirement(text.to(end).trim(), guarded));
+        }
     }
 }
 
@@ -491,7 +497,7 @@ mod tests {
 
     #[test]
     fn setup_cfg_lists_requirements_in_indented_lines() {
-        let source = "[metadata]\nname = x\n[options]\ninstall_requires =\n    torch==2\n    numpy\n[options.extras_require]\ngpu =\n    cupy-cuda12x\n";
+        let source = "[metadata]\nname = x\n[options]\ninstall_requires =\n    torch==2  # as in a/b\n    numpy\n[options.extras_require]\ngpu =\n    cupy-cuda12x\n";
         let mut facts = Facts::default();
         read_setup_cfg(Text::whole(source), &mut facts);
         assert_eq!(shown(&facts), ["torch==2", "numpy", "?cupy-cuda12x"]);

@@ -35,6 +35,7 @@ pub struct PythonChecker<'a> {
     looked: Cell<usize>,
     first_party_modules: &'a [String],
     saved_with_arguments: &'a [String],
+    release_limits: &'a [String],
     /// Whether the source can run commands, and whether one can install something: most sources do neither, and the
     /// rules about commands look at every call.
     pub(crate) may_run: bool,
@@ -68,6 +69,7 @@ impl<'a> PythonChecker<'a> {
             looked: Cell::new(0),
             first_party_modules: options.first_party_modules,
             saved_with_arguments: options.saved_with_arguments,
+            release_limits: options.release_limits,
             may_run,
             may_install,
             may_import,
@@ -104,6 +106,11 @@ impl<'a> PythonChecker<'a> {
     /// Keys of the checkpoints that the project's modules save together with the parsed arguments of their command line.
     pub fn saved_with_arguments(&self) -> &'a [String] {
         self.saved_with_arguments
+    }
+
+    /// The newest releases of other libraries that the project's requirements allow: `transformers 4.36`.
+    pub fn release_limits(&self) -> &'a [String] {
+        self.release_limits
     }
 
     /// `node` and its descendants, for another search of a function; empty if the budget is used up.

@@ -32,6 +32,8 @@ pub struct PythonOptions<'a> {
     pub false_on_amd: &'a str,
     /// Keys of the checkpoints that the project's modules save together with the parsed arguments of their command line.
     pub saved_with_arguments: &'a [String],
+    /// The newest releases of other libraries that the project's requirements allow: `transformers 4.36`.
+    pub release_limits: &'a [String],
     /// Information about a Python source for other crates.
     pub extensions: &'a [&'a dyn PythonExtension],
 }

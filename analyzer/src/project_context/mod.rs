@@ -14,6 +14,7 @@ mod in_memory;
 mod included_requirements;
 mod optional_modules;
 mod patterns;
+mod release_limits;
 mod saved_arguments;
 mod unbuilt;
 mod unset_switches;
@@ -61,6 +62,7 @@ pub struct ProjectContext<F> {
     headers: FolderCache<Arc<Header>>,
     named_switches: FolderCache<Arc<unset_switches::Named>>,
     saved_with_arguments: FolderCache<Arc<Vec<String>>>,
+    release_limits: FolderCache<Arc<Vec<String>>>,
 }
 
 /// What a C++ file gets from the headers of its project.
@@ -86,6 +88,7 @@ impl<F: FileSource> ProjectContext<F> {
             headers: FolderCache::default(),
             named_switches: FolderCache::default(),
             saved_with_arguments: FolderCache::default(),
+            release_limits: FolderCache::default(),
         }
     }
 
@@ -286,6 +289,17 @@ impl<F: FileSource> ProjectContext<F> {
         })
     }
 
+    /// The newest releases of other libraries that the requirements in a folder and in those above it allow.
+    pub fn release_limits(&self, folder: &str) -> Arc<Vec<String>> {
+        self.release_limits.answer(folder, || {
+            let above = above(&self.files, folder);
+            let mut found =
+                above.map_or_else(Vec::new, |above| self.release_limits(above).to_vec());
+            release_limits::add(&self.files, folder, &mut found);
+            Arc::new(found)
+        })
+    }
+
     /// Sets the project context in the options for a file of `options.language`.
     pub fn fill_options(&self, path: &str, options: &mut Options) {
         let folder = parent(path).unwrap_or_default();
@@ -319,6 +333,10 @@ impl<F: FileSource> ProjectContext<F> {
         };
         options.saved_with_arguments = match is_python {
             true => self.saved_with_arguments(folder).to_vec(),
+            false => Vec::new(),
+        };
+        options.release_limits = match is_python {
+            true => self.release_limits(folder).to_vec(),
             false => Vec::new(),
         };
         options.is_optional_module = self.is_optional_module(path);

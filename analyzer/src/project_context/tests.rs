@@ -291,6 +291,25 @@ fn sources_that_no_build_lists_are_information() {
 }
 
 #[test]
+fn copy_of_cutlass_in_a_project_is_information() {
+    let all = project_context(&[
+        ("a/.git", ""),
+        ("a/setup.py", "CUDAExtension('a', ['csrc/a.cu'])"),
+        ("a/csrc/a.cu", ""),
+        ("a/third_party/cutlass/include/cutlass/cutlass.h", ""),
+        ("a/third_party/cutlass/include/cute/tensor.hpp", ""),
+        ("cutlass/.git", ""),
+        ("cutlass/include/cutlass/cutlass.h", ""),
+    ]);
+    let is_information = |path| all.is_unused_on_amd(path, Some(Language::CudaCpp));
+    assert!(is_information(
+        "a/third_party/cutlass/include/cute/tensor.hpp"
+    ));
+    assert!(!is_information("a/csrc/a.cu"));
+    assert!(!is_information("cutlass/include/cutlass/cutlass.h"));
+}
+
+#[test]
 fn function_that_gets_the_sources_hipifies_headers() {
     let files = [
         ("x/.git", ""),
@@ -550,6 +569,42 @@ fn checkpoints_with_arguments_are_found_in_modules_that_train() {
     assert!(of("b").is_empty());
     // Where the project ends is not known.
     assert!(of("c").is_empty());
+}
+
+#[test]
+fn releases_are_limited_by_the_requirements_around_a_file() {
+    let all = project_context(&[
+        ("a/.git/HEAD", ""),
+        (
+            "a/requirements/base.txt",
+            "transformers==4.36.2\nnumpy==1.24\npytorch_lightning>=1.5,<2",
+        ),
+        (
+            "a/setup.cfg",
+            "[options]\ninstall_requires =\n    librosa==0.9.2  # as in a/b\n",
+        ),
+        (
+            "a/uv.lock",
+            "[[package]]\nname = \"datasets\"\nversion = \"2.1.0\"\n",
+        ),
+        (
+            "a/demo/environment.yml",
+            "dependencies:\n  - moviepy=1.0.3\n  - pip:\n    - diffusers~=0.18.2\n",
+        ),
+        ("b/requirements.txt", "transformers>=4.36"),
+    ]);
+    let of = |folder: &str| all.release_limits(folder).to_vec();
+    let root = [
+        "librosa 0.9",
+        "transformers 4.36",
+        "pytorch-lightning 1.999",
+    ];
+    assert_eq!(of("a/src"), root);
+    assert_eq!(
+        of("a/demo/app"),
+        [&root[..], &["moviepy 1.0", "diffusers 0.18"]].concat()
+    );
+    assert!(of("b").is_empty());
 }
 
 #[test]

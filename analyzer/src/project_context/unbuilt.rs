@@ -3,8 +3,11 @@
 
 use super::builds::How;
 use super::patterns::{Pattern, is_source};
-use super::{FileSource, MAX_NEIGHBOURS, ProjectContext, below, join, parent};
+use super::{FileSource, MAX_NEIGHBOURS, ProjectContext, above, below, join, parent};
 use hipward_analyzer_core::words::listed;
+
+/// A header of CUTLASS, by which a copy of it is recognized.
+const CUTLASS: &str = "include/cutlass/cutlass.h";
 
 /// Folders of programs that show, test or time a library.
 const PROGRAMS: &str = "example examples sample samples benchmark benchmarks test tests";
@@ -12,7 +15,17 @@ const PROGRAMS: &str = "example examples sample samples benchmark benchmarks tes
 impl<F: FileSource> ProjectContext<F> {
     /// Whether no build of the project uses the C++ file at `path`.
     pub(super) fn is_unbuilt(&self, path: &str) -> bool {
-        self.is_unlisted(path) || self.is_example_of_contained_library(path)
+        self.is_unlisted(path)
+            || self.is_example_of_contained_library(path)
+            || self.is_in_copy_of_cutlass(path)
+    }
+
+    /// Whether it is a file of a copy of CUTLASS in another project. CUTLASS has no version for AMD: what counts are the project's
+    /// own sources that include it.
+    fn is_in_copy_of_cutlass(&self, path: &str) -> bool {
+        self.folders_around(path).any(|folder| {
+            above(&self.files, folder).is_some() && self.files.exists(&join(folder, CUTLASS))
+        })
     }
 
     /// Whether builds list sources of its folder by their paths, and neither a build nor an `#include` names this one.

@@ -133,6 +133,7 @@ impl Exercise {
             first_party_modules: &[],
             false_on_amd: "",
             saved_with_arguments: &[],
+            release_limits: &[],
             extensions: &[],
         };
         let checker =

@@ -69,6 +69,7 @@ impl calls::Analyzer for Python {
             first_party_modules: &[],
             false_on_amd: "",
             saved_with_arguments: &[],
+            release_limits: &[],
             extensions: &[],
         };
         let parsed = match refusal(source, language, &lines) {

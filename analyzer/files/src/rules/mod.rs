@@ -64,7 +64,7 @@ macro_rules! rules {
 }
 
 pub mod build;
-mod helpers;
+pub(crate) mod helpers;
 mod python_rules;
 
 /// All rules that check files, by family.

@@ -206,7 +206,7 @@ const ALL_LANES: &str = "0xffffffffffffffffull";
 fn title(cx: &CudaChecker<'_>, mask: &str) -> String {
     let part = match mask {
         ALL_LANES if cx.target.arch.wavefront() == 64 => {
-            ", or `__activemask()` where a block may have fewer than 64 threads"
+            ", or `__activemask()` where lanes are missing: in a block of fewer than 64 threads, after a return, or in a branch"
         }
         _ => "",
     };

@@ -11,12 +11,14 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds requirements that limit NumPy, SciPy, pandas, h5py, Matplotlib and other compiled packages to releases that have no
-    /// wheel for Python 3.10 or later, in a file about PyTorch.
+    /// wheel for Python 3.10 or later, or for the target's Python, in a file about PyTorch.
     ///
     /// ## Why on ROCm
     ///
     /// The builds of PyTorch for ROCm 7 begin with Python 3.10. A project that pins all packages as of 2021 cannot keep the other pins there:
     /// pip compiles the old release from source, which usually fails.
+    ///
+    /// ROCm's images with PyTorch have Python 3.12. A file that chooses Python 3.10 or 3.11 itself is judged by that.
     ///
     /// Requirements with a marker for the Python, and those of conda and of lock files, are not reported.
     ///
@@ -31,7 +33,7 @@ declare_rule! {
     ///
     /// ```requirements
     /// torch
-    /// numpy>=1.21.2
+    /// numpy>=1.26
     /// ```
     ///
     /// ## Fix safety
@@ -47,62 +49,83 @@ declare_rule! {
         family: BuildFiles,
         severity: Warning,
         applicability: DisplayOnly,
-        targets: "targets with PyTorch 2.9 or later",
+        targets: "targets with PyTorch 2.9 or later; the target's Python decides",
         lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }
 
-/// The first release with a wheel for Python 3.10 on Linux (x86-64), as pip finds it; for some packages, of each
-/// major release.
-const FIRST: &[(&str, [u16; 3])] = &[
-    ("numpy", [1, 21, 2]),
-    ("scipy", [1, 7, 2]),
-    ("pandas", [1, 3, 3]),
-    ("scikit-learn", [1, 0, 2]),
-    ("scikit-image", [0, 19, 0]),
-    ("matplotlib", [3, 5, 0]),
-    ("h5py", [3, 6, 0]),
-    ("pillow", [8, 3, 2]),
-    ("numba", [0, 55, 0]),
-    ("llvmlite", [0, 38, 0]),
-    ("sentencepiece", [0, 1, 96]),
-    ("tokenizers", [0, 11, 5]),
-    ("pyarrow", [6, 0, 0]),
-    ("grpcio", [1, 41, 0]),
-    ("tensorflow", [2, 8, 0]),
-    ("open3d", [0, 16, 0]),
-    ("opencv-python", [3, 4, 16]),
-    ("opencv-python", [4, 5, 4]),
-    ("opencv-contrib-python", [4, 5, 4]),
-    ("opencv-python-headless", [4, 5, 4]),
+/// A package that is compiled for each Python. The first releases with a wheel for Linux (x86-64), as pip finds them: for
+/// Python 3.10, and for 3.12. For some packages of each major release.
+type Row = (&'static str, [u16; 3], [u16; 3]);
+
+const FIRST: &[Row] = &[
+    ("numpy", [1, 21, 2], [1, 26, 0]),
+    ("scipy", [1, 7, 2], [1, 11, 2]),
+    ("pandas", [1, 3, 3], [2, 1, 1]),
+    ("scikit-learn", [1, 0, 2], [1, 3, 1]),
+    ("scikit-image", [0, 19, 0], [0, 22, 0]),
+    ("matplotlib", [3, 5, 0], [3, 7, 3]),
+    ("h5py", [3, 6, 0], [3, 10, 0]),
+    ("pillow", [8, 3, 2], [10, 0, 0]),
+    ("numba", [0, 55, 0], [0, 59, 0]),
+    ("llvmlite", [0, 38, 0], [0, 42, 0]),
+    ("sentencepiece", [0, 1, 96], [0, 2, 0]),
+    ("tokenizers", [0, 11, 5], [0, 14, 0]),
+    ("pyarrow", [6, 0, 0], [14, 0, 0]),
+    ("grpcio", [1, 41, 0], [1, 59, 0]),
+    ("tensorflow", [2, 8, 0], [2, 16, 1]),
+    ("open3d", [0, 16, 0], [0, 19, 0]),
+    ("lxml", [4, 6, 3], [4, 9, 3]),
+    ("shapely", [1, 8, 0], [2, 0, 2]),
+    ("safetensors", [0, 2, 0], [0, 4, 0]),
+    ("opencv-python", [3, 4, 16], [3, 4, 17]),
+    ("opencv-python", [4, 5, 4], [4, 5, 5]),
+    ("opencv-contrib-python", [4, 5, 4], [4, 5, 5]),
+    ("opencv-python-headless", [4, 5, 4], [4, 5, 5]),
 ];
+
+/// The first Python of the second column.
+const SECOND: Version = Version::new(3, 12);
 
 fn check(cx: &FileChecker<'_>) {
     let oldest = oldest_python(cx.target.torch);
-    if oldest < Version::new(3, 10) || !cx.source.contains("torch") {
+    if oldest < Version::new(3, 10) || !is_about_pytorch(cx) {
         return;
     }
+    let python = python(cx);
     let requirements = cx.facts.requirements.iter();
     for requirement in requirements.filter(|found| !found.guarded && !is_left_out(cx, found)) {
         let name = requirement.normalized();
         let Some(release) = newest(requirement.specifier.as_str()) else {
             continue;
         };
-        let rows = FIRST.iter().filter(|(package, _)| *package == name);
+        if name == "transformers" {
+            report_transformers(cx, requirement, release, python);
+            continue;
+        }
+        let rows = FIRST.iter().filter(|(package, ..)| *package == name);
         // The row of the same major release, else the last one.
-        let row = rows.max_by_key(|(_, first)| first[0] == release.0[0]);
-        let Some(first) = row
-            .map(|(_, first)| Release(*first))
-            .filter(|first| release < *first)
+        let Some((_, first, second)) = rows.max_by_key(|(_, first, _)| first[0] == release.0[0])
         else {
             continue;
         };
-        let message = format!(
-            "{name} {release} has no wheel for Python {oldest} or later, which PyTorch {} for ROCm needs.",
-            cx.target.torch
-        );
-        let fix = RawFix::display_only(format!("Allow {name} {first} or later"));
+        let (message, needed) = if release < Release(*first) {
+            let message = format!(
+                "{name} {release} has no wheel for Python {oldest} or later, which PyTorch {} for ROCm needs.",
+                cx.target.torch
+            );
+            (message, if python >= SECOND { second } else { first })
+        } else if release < Release(*second) && python >= SECOND {
+            let message = format!(
+                "{name} {release} has no wheel for Python {python}: pip compiles it, which usually fails."
+            );
+            (message, second)
+        } else {
+            continue;
+        };
+        let needed = Release(*needed);
+        let fix = RawFix::display_only(format!("Allow {name} {needed} or later"));
         cx.report(
             &RULE,
             Severity::Warning,
@@ -111,6 +134,61 @@ fn check(cx: &FileChecker<'_>) {
             fix,
         );
     }
+}
+
+/// The releases of transformers that require tokenizers before 0.14, from the metadata of their wheels: 4.20.1 to 4.33.3.
+fn report_transformers(
+    cx: &FileChecker<'_>,
+    requirement: &Requirement<'_>,
+    release: Release,
+    python: Version,
+) {
+    if python >= SECOND && (Release([4, 20, 0])..Release([4, 34, 0])).contains(&release) {
+        let message = format!(
+            "transformers {release} requires tokenizers before 0.14, which has no wheel for Python {python}."
+        );
+        let fix = RawFix::display_only("Allow transformers 4.34 or later");
+        let range = requirement.whole.range();
+        cx.report(&RULE, Severity::Warning, range, message, fix);
+    }
+}
+
+/// Packages that projects with PyTorch require; PyTorch itself is installed before these files.
+const COMPANIONS: &[&str] = &[
+    "torch",
+    "timm",
+    "thop",
+    "tensorboardX",
+    "einops",
+    "transformers",
+];
+
+fn is_about_pytorch(cx: &FileChecker<'_>) -> bool {
+    COMPANIONS.iter().any(|name| cx.source.contains(name))
+}
+
+/// The Python that the file chooses, if it is older than the target's and PyTorch has wheels for it.
+fn python(cx: &FileChecker<'_>) -> Version {
+    let own = cx.facts.requirements.iter().filter_map(|found| {
+        let is_python = found.normalized() == "python";
+        is_python.then(|| found.specifier.as_str().trim_start_matches('='))
+    });
+    let images = cx.facts.images.iter();
+    let tags = images.filter_map(|image| image.name.as_str().strip_prefix("python:"));
+    // `requires-python = ">=3.9,<3.12"`, and `python_version: "3.11"` in a cog.yaml.
+    let of_project = cx.source.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let value = line
+            .strip_prefix("requires-python")
+            .or_else(|| line.strip_prefix("python_version:"))?;
+        Some(value.trim_start().trim_start_matches('=').trim())
+    });
+    own.chain(tags.filter_map(|tag| tag.split('-').next()))
+        .chain(of_project)
+        .filter_map(newest)
+        .map(Release::minor)
+        .filter(|python| *python >= oldest_python(cx.target.torch))
+        .fold(cx.target.python, Version::min)
 }
 
 /// conda has builds of its own, a lock file is made anew, and a marker limits the Python: `; python_version < "3.10"`.

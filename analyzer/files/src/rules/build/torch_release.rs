@@ -4,6 +4,7 @@ use crate::checker::FileChecker;
 use crate::facts::{Command, Installer, Requirement, contains, names_rocm};
 use crate::rules::helpers::releases;
 use crate::rules::helpers::specifiers::{Release, newest, newest_torch};
+use crate::rules::helpers::wheels;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity, Version};
 
@@ -123,15 +124,20 @@ fn check(cx: &FileChecker<'_>) {
                     Severity::Warning,
                     requirement.whole.range(),
                     "Without an index this installs PyPI's wheel, which is built for CUDA and finds no AMD GPU.",
-                    RawFix::display_only(format!(
-                        "Add --index-url https://download.pytorch.org/whl/{}",
-                        crate::rules::helpers::wheels::index(cx.target)
-                    )),
+                    RawFix::display_only(format!("Add {}", index_option(cx))),
                 );
             }
             _ => {}
         }
     }
+}
+
+/// The index of the target's builds, as an option of pip.
+fn index_option(cx: &FileChecker<'_>) -> String {
+    format!(
+        "--index-url https://download.pytorch.org/whl/{}",
+        wheels::index(cx.target)
+    )
 }
 
 /// `--index-url "$TORCH_INDEX_URL"` in the same command.
@@ -168,12 +174,33 @@ fn is_for_another_system(cx: &FileChecker<'_>, requirement: &Requirement<'_>) ->
 
 fn report_locked(cx: &FileChecker<'_>, requirement: &Requirement<'_>, release: Version) {
     let message = format!(
-        "The lock file installs PyPI's torch {release}, which is built for CUDA and finds no AMD GPU{}.",
-        builds(release)
+        "The lock file installs PyPI's torch {release}, which is built for CUDA and finds no AMD GPU{}.{}",
+        builds(release),
+        cuda_packages(cx)
     );
     let fix = RawFix::display_only("Name an index of ROCm builds for torch, and lock again");
     let range = requirement.whole.range();
     cx.report(&RULE, Severity::Warning, range, message, fix);
+}
+
+/// The first lines of a lock file with packages that PyPI's torch requires: ` With it go … in lines 12, 34.`
+fn cuda_packages(cx: &FileChecker<'_>) -> String {
+    const MAX: usize = 20;
+    let own = cx.facts.requirements.iter().filter(|found| {
+        found.installer == Installer::Lock && found.name.as_str().starts_with("nvidia-")
+    });
+    let line = |found: &Requirement<'_>| {
+        let before = cx.source.get(..found.name.range().start);
+        1 + before.map_or(0, |before| before.matches('\n').count())
+    };
+    let lines: Vec<String> = own.take(MAX).map(|found| line(found).to_string()).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!(
+        " Also in lines {}: packages of NVIDIA that it requires.",
+        lines.join(", ")
+    )
 }
 
 /// `; its ROCm build is in the index rocm7.2`

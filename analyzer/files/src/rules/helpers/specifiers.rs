@@ -55,21 +55,28 @@ pub(crate) fn newest(specifier: &str) -> Option<Release> {
 
 /// [`newest`] of PyTorch, whose last release before 2.0 is 1.13: `<2`, `^1.12`, `==1.*`.
 pub(crate) fn newest_torch(specifier: &str) -> Option<Release> {
-    let is_plain = !specifier.contains(['+', '@', '/', '$', '{']);
-    let mut clauses = specifier.trim_matches(['(', ')']).split(',');
-    newest(specifier).or_else(|| {
-        let is_old = clauses.any(|clause| {
-            let clause = clause.trim();
-            let (sign, version) =
-                clause.split_at(clause.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
-            match sign.trim() {
-                "<" => matches!(version, "2" | "2.0" | "2.0.0"),
-                "~=" | "==" | "^" | "~" => version.starts_with("1."),
-                _ => false,
-            }
-        });
-        (is_plain && is_old).then_some(Release([1, 13, ANY]))
-    })
+    let is_old = || newest_major(specifier) == Some(1);
+    newest(specifier).or_else(|| is_old().then_some(Release([1, 13, ANY])))
+}
+
+/// The newest major version that a specifier allows, if it limits no more than that: 1 of `<2`, `~=1.9`, `^1.9` and `==1.*`.
+pub(crate) fn newest_major(specifier: &str) -> Option<u16> {
+    if specifier.contains(['+', '@', '/', '$', '{']) {
+        return None;
+    }
+    let clauses = specifier.trim_matches(['(', ')']).split(',');
+    let majors = clauses.filter_map(|clause| {
+        let clause = clause.trim();
+        let (sign, version) = clause.split_at(clause.find(|c: char| c.is_ascii_digit())?);
+        let (major, rest) = version.split_once('.').unwrap_or((version, ""));
+        let major: u16 = major.parse().ok()?;
+        match sign.trim() {
+            "<" if rest.chars().all(|c| matches!(c, '0' | '.')) => major.checked_sub(1),
+            "~=" | "==" | "^" | "~" if !rest.is_empty() => Some(major),
+            _ => None,
+        }
+    });
+    majors.min()
 }
 
 fn limit(clause: &str) -> Option<Release> {
@@ -106,6 +113,21 @@ fn limit(clause: &str) -> Option<Release> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn major_version_is_a_limit_too() {
+        for (specifier, wanted) in [
+            ("<2", Some(1)),
+            (">=1.5,<2.0.0", Some(1)),
+            ("~=1.9", Some(1)),
+            ("^0.9", Some(0)),
+            ("==1.*", Some(1)),
+            ("<2.1", None),
+            (">=1.9", None),
+        ] {
+            assert_eq!(newest_major(specifier), wanted, "{specifier}");
+        }
+    }
 
     #[test]
     fn newest_allowed_release_follows_from_the_upper_limit() {

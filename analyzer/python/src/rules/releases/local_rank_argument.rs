@@ -1,7 +1,7 @@
 //! HW406: the argument of `torch.distributed.launch`, which has another name since PyTorch 2.0.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, has_any_text, has_text, values};
+use crate::rules::helpers::calls::{called, has_any_text, has_text, receiver, values};
 use crate::syntax::{Kind, Node};
 use hipward_analyzer_core::Version;
 
@@ -85,11 +85,17 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     };
     if values.iter().any(|value| name(value) == "--local-rank")
         || !has_text(cx, "torch")
-        || !has_any_text(cx, &[".local_rank", "\"--distributed\"", "'--distributed'"])
-        || has_any_text(
+        || !has_any_text(
             cx,
-            &["parse_known_args", "mp.spawn", "multiprocessing.spawn"],
+            &[
+                ".local_rank",
+                "\"--distributed\"",
+                "'--distributed'",
+                "init_distributed_mode(",
+            ],
         )
+        || has_any_text(cx, &["mp.spawn", "multiprocessing.spawn"])
+        || ignores_others(cx, node)
         || OTHER_LAUNCHERS.iter().any(|word| has_text(cx, word))
     {
         return;
@@ -103,4 +109,19 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         vec![(start..start, "\"--local-rank\", ".to_owned())],
     );
     cx.report(&RULE, *old, message, fix);
+}
+
+/// Whether the parser leaves unknown arguments alone: `parser.parse_known_args()`.
+fn ignores_others(cx: &PythonChecker<'_>, argument: Node) -> bool {
+    let source = cx.tree().source();
+    let parser = receiver(cx, argument).map_or("", |parser| cx.tree().text(parser));
+    source.match_indices("parse_known_args").any(|(at, _)| {
+        let before = source.get(..at).and_then(|before| before.strip_suffix('.'));
+        // Another parser, `config_parser`, may read a part of them first.
+        before.is_none_or(|before| {
+            before.strip_suffix(parser).is_some_and(|rest| {
+                !rest.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+            })
+        })
+    })
 }

@@ -1,9 +1,11 @@
-//! HW4: what releases of PyTorch, Python and NumPy removed or changed. As the checks in `strings`, these start from a word in the source, and the browser's small Python
+//! HW4: what releases of PyTorch, Python, NumPy and other libraries removed or changed. As the checks in `strings`, these start from a word in the source, and the browser's small Python
 //! module does not contain them.
 
+mod library_calls;
 mod loaded_objects;
 pub mod local_rank_argument;
 mod numpy_values;
+pub mod removed_library_api;
 pub mod removed_numpy_api;
 pub mod removed_python_api;
 pub mod removed_torch_python_api;
@@ -24,4 +26,5 @@ rules! {
     stft_return_complex,
     torchaudio_torchcodec,
     version_prefix,
+    removed_library_api,
 }

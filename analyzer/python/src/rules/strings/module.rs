@@ -51,7 +51,10 @@ const LIBRARIES: &[(&str, &str)] = &[
         "MinkowskiEngine torchsparse",
         "Use a sparse convolution library with a HIP build",
     ),
-    ("kaolin", "Use a 3D library with a HIP build"),
+    (
+        "kaolin nerfacc",
+        "Use a 3D library with a HIP build, or PyTorch's own operators",
+    ),
     (
         "marlin",
         "Use a quantized GEMM of aiter, or torch._weight_int4pack_mm",
@@ -99,6 +102,23 @@ const NAMES: &[(&str, &str)] = &[
     ),
 ];
 
+const fn faiss(name: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Name(name),
+        Severity::Warning,
+        "PyPI's Faiss with support for GPUs is built for CUDA, and the one for the CPU does not have this name.",
+        "Build Faiss with FAISS_ENABLE_ROCM, or use its indexes for the CPU",
+    )
+}
+
+const FAISS: &[ApiRule] = &[
+    faiss("faiss.StandardGpuResources"),
+    faiss("faiss.GpuIndexFlatL2"),
+    faiss("faiss.GpuIndexFlatIP"),
+    faiss("faiss.index_cpu_to_gpu"),
+    faiss("faiss.index_cpu_to_all_gpus"),
+];
+
 const CATBOOST: &str = "Train on the CPU, or with XGBoost or LightGBM built for ROCm";
 
 const fn catboost(function: &'static str) -> ApiRule {
@@ -128,6 +148,9 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         let is_counted = has_text(cx, "getCudaEnabledDeviceCount");
         if (!is_counted || chooses_device(cx, node)) && !is_repeated() {
             check_table(cx, node, NAMES, ApiPattern::Name, MISSING);
+            if !is_import_guarded(&cx.semantics, node, &["AttributeError"]) {
+                table_rules::check(cx, &RULE, FAISS, node);
+            }
         }
         return;
     }
@@ -143,7 +166,10 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     }
     match cx.tree().kind(node) {
         Kind::KeywordArgument => table_rules::check(cx, &RULE, ARGUMENTS, node),
-        Kind::ImportFromStatement => check_names(cx, node),
+        Kind::ImportFromStatement => {
+            check_names(cx, node);
+            check_shared(cx, node);
+        }
         Kind::Call => {
             check_attention(cx, node);
             check_speech(cx, node);
@@ -224,6 +250,31 @@ fn check_speech(cx: &PythonChecker<'_>, call: Node) {
             device,
             "CTranslate2's wheel on the package index is for CUDA only: it finds no GPU on a ROCm host.",
             RawFix::display_only("Install CTranslate2's wheel for ROCm, or test get_cuda_device_count()"),
+        );
+    }
+}
+
+/// Libraries that projects import once for both of their releases: `from ..utils.spconv_utils import spconv`.
+const SHARED: &[&str] = &["spconv", "MinkowskiEngine", "torchsparse"];
+
+fn check_shared(cx: &PythonChecker<'_>, statement: Node) {
+    let tree = cx.tree();
+    let name = tree
+        .children_in(statement, Field::Name)
+        .find(|name| SHARED.contains(&tree.text(*name)));
+    let module = tree
+        .child(statement, Field::ModuleName)
+        .map_or("", |module| tree.text(module));
+    if let Some(name) = name
+        && module.ends_with("utils")
+        && !is_import_guarded(&cx.semantics, statement, &["ImportError"])
+        && !cx.mentions_hip()
+    {
+        cx.report(
+            &RULE,
+            name,
+            MISSING,
+            RawFix::display_only("Use a sparse convolution library with a HIP build"),
         );
     }
 }

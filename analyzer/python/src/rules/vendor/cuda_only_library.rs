@@ -11,7 +11,7 @@ declare_rule! {
     /// Finds unguarded imports of libraries whose releases contain CUDA code, and that have no rule of their own:
     /// Transformer Engine, FlashInfer, DeepGEMM, DeepEP, CUTLASS, RAPIDS, KvikIO, nvshmem, nvImageCodec,
     /// PyNvVideoCodec, cuEquivariance, tiny-cuda-nn, nvdiffrast, spconv, ExLlamaV3, TinyChat, and monitoring tools that query NVIDIA's
-    /// driver, such as GPUtil and py3nvml. Also finds `device="cuda"` for CTranslate2 and faster-whisper, names that exist on NVIDIA GPUs only, such as `torch.ops.trtllm`,
+    /// driver, such as GPUtil and py3nvml. Also finds the indexes of Faiss on GPUs, `device="cuda"` for CTranslate2 and faster-whisper, names that exist on NVIDIA GPUs only, such as `torch.ops.trtllm`,
     /// requirements on the best-known of these libraries, and imported functions that are
     /// named after an NVIDIA architecture (`attention_sm90`).
     ///
@@ -55,7 +55,7 @@ declare_rule! {
         title: "A library of NVIDIA's stack",
         family: VendorLibraries,
         severity: Error,
-        also: [Warning "for a requirement of the package, and for CTranslate2"],
+        also: [Warning "for a requirement of the package, and for CTranslate2 and Faiss"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/vendor-libraries"),

@@ -131,7 +131,7 @@ const PACKAGES: &[Package] = &[
         "apex",
         "apex",
         "NVIDIA's apex builds CUDA kernels; AMD maintains a fork of it.",
-        "Build https://github.com/ROCm/apex, or use PyTorch's own AMP and fused optimizers",
+        "Build https://github.com/ROCm/apex, or use PyTorch's own AMP and fused optimizers; PyPI's apex is another project",
     ),
     Package {
         instead: Some("cupy-rocm-7-0"),
@@ -195,6 +195,25 @@ const PACKAGES: &[Package] = &[
             "Require timm 0.4.12 or later",
         )
     },
+    // https://pypi.org/project/basicsr/1.4.2/: basicsr/data/degradations.py. It is the newest release; the others require it.
+    unavailable(
+        "basicsr",
+        OWN,
+        "basicsr imports torchvision.transforms.functional_tensor, which torchvision does not have since 0.17.",
+        "Install it, and import rgb_to_grayscale from torchvision.transforms.functional in its degradations.py",
+    ),
+    unavailable(
+        "gfpgan",
+        OWN,
+        "gfpgan imports basicsr, and that torchvision.transforms.functional_tensor, which torchvision does not have since 0.17.",
+        "Correct the import in basicsr's degradations.py",
+    ),
+    unavailable(
+        "realesrgan",
+        OWN,
+        "realesrgan imports basicsr, and that torchvision.transforms.functional_tensor, which torchvision does not have since 0.17.",
+        "Correct the import in basicsr's degradations.py",
+    ),
     // https://pypi.org/project/torchdata/0.6.1/: torch==2.0.1
     Package {
         fine_from: Some(Version::new(0, 7)),
@@ -447,6 +466,13 @@ const PACKAGES: &[Package] = &[
         "cuda-only-library",
         "RAPIDS is built for CUDA.",
         "Use hipMM",
+    ),
+    // https://github.com/nerfstudio-project/nerfacc: nerfacc/cuda compiles with nvcc.
+    unavailable(
+        "nerfacc",
+        "cuda-only-library",
+        "nerfacc's kernels are CUDA code that nvcc compiles.",
+        "Render with a library that has a HIP build, or with PyTorch's own operators",
     ),
     unavailable(
         "faiss-gpu*",
