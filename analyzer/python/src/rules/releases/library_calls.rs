@@ -121,7 +121,9 @@ pub(super) fn check_call(cx: &PythonChecker<'_>, call: Node) {
             }
         }
     }
-    if has_text(cx, "librosa") {
+    // `librosa_mel_fn(…)` is `librosa.filters.mel` under another name.
+    let may_be = |(function, _): &(&str, usize)| function.ends_with(name);
+    if !name.is_empty() && (name.contains("mel") || POSITIONS.iter().any(may_be)) {
         check_positions(cx, call);
     }
     let is_metric = || {

@@ -1,5 +1,7 @@
 //! HW413: names that releases of other libraries do not have any more. Calls with removed arguments: `library_calls`.
 
+use std::sync::LazyLock;
+
 use super::library_calls;
 use super::versions::is_told_apart;
 use crate::checker::{PythonChecker, RawFix};
@@ -343,12 +345,25 @@ fn check_import(cx: &PythonChecker<'_>, statement: Node) {
             let found = imported(cx, statement, &whole)?;
             Some((name, found))
         };
-        if let Some((name, found)) = row.names.split(' ').find_map(find) {
+        if let Some((name, found)) = row.names.split_whitespace().find_map(find) {
             report(cx, row, name, found);
             return;
         }
     }
 }
+
+/// The last part of each name with its row and the name, sorted: most attributes have none of them.
+static BY_LAST: LazyLock<Vec<(&str, &Removed, &str)>> = LazyLock::new(|| {
+    let mut sorted: Vec<(&str, &Removed, &str)> = Vec::new();
+    for row in ROWS {
+        for name in row.names.split_whitespace() {
+            let last = name.rsplit('.').next().unwrap_or(name);
+            let at = sorted.partition_point(|(known, ..)| *known <= last);
+            sorted.insert(at, (last, row, name));
+        }
+    }
+    sorted
+});
 
 fn check_attribute(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
@@ -356,14 +371,12 @@ fn check_attribute(cx: &PythonChecker<'_>, node: Node) {
         return;
     };
     let last = tree.text(member);
-    let is_named = |name: &&str| {
-        name.strip_suffix(last)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    for row in ROWS {
-        let Some(name) = row.names.split(' ').find(is_named) else {
-            continue;
-        };
+    let start = BY_LAST.partition_point(|(name, ..)| *name < last);
+    for (_, row, name) in BY_LAST
+        .iter()
+        .skip(start)
+        .take_while(|(name, ..)| *name == last)
+    {
         let is_it = cx.resolve(node).is_some_and(|found| {
             found.root() == row.library && found.is(&format!("{}.{name}", row.library))
         });

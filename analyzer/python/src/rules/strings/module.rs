@@ -11,6 +11,7 @@ use crate::rules::vendor::flash_attn;
 use crate::semantic::{is_import_guarded, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::words::listed;
 
 pub(super) static CHECK: PythonRule = PythonRule {
     rule: &RULE,
@@ -102,6 +103,10 @@ const NAMES: &[(&str, &str)] = &[
     ),
 ];
 
+/// The last parts of these names: most attributes have none of them.
+const LAST: &str = "trtllm green_contexts GreenContext cuda cuda_GpuMat StandardGpuResources GpuIndexFlatL2 GpuIndexFlatIP \
+    index_cpu_to_gpu index_cpu_to_all_gpus";
+
 const fn faiss(name: &'static str) -> ApiRule {
     api_rule(
         ApiPattern::Name(name),
@@ -143,12 +148,17 @@ const ARCHES: &[&str] = &[
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     if cx.tree().kind(node) == Kind::Attribute {
+        let name = cx.tree().child(node, Field::Attribute);
+        if !name.is_some_and(|name| listed(LAST, cx.tree().text(name))) {
+            return;
+        }
         // A library that is called often is one finding.
         let is_repeated = || cx.has_reported(&RULE, &|text, _| text == cx.tree().text(node));
         let is_counted = has_text(cx, "getCudaEnabledDeviceCount");
         if (!is_counted || chooses_device(cx, node)) && !is_repeated() {
             check_table(cx, node, NAMES, ApiPattern::Name, MISSING);
-            if !is_import_guarded(&cx.semantics, node, &["AttributeError"]) {
+            let is_handled = || is_import_guarded(&cx.semantics, node, &["AttributeError"]);
+            if has_text(cx, "faiss") && !is_handled() {
                 table_rules::check(cx, &RULE, FAISS, node);
             }
         }
