@@ -1,6 +1,7 @@
 //! Output formats, and patches in git format.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use hipward_analyzer::output::{
@@ -412,4 +413,29 @@ fn sarif_output_includes_team_rules() {
     let rule = &run["tool"]["driver"]["rules"][index];
     assert_eq!(rule["id"], "ACME001");
     assert_eq!(rule["helpUri"], "https://wiki.example/acme");
+}
+
+/// In the browser's modules formatting with `Debug` is a trap (site/bundle/src/traps.rs).
+#[test]
+fn no_message_is_formatted_with_debug() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()];
+    let mut read = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() {
+                // Build scripts and tools run on the host.
+                let is_other = matches!(&*name, "tests" | "fuzz" | "examples" | "target");
+                folders.extend((!is_other).then(|| path.clone()));
+            } else if name.ends_with(".rs") && !matches!(&*name, "tests.rs" | "build.rs") {
+                let source = fs::read_to_string(&path).expect("a source");
+                let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+                let line = code.lines().find(|line| line.contains(":?}"));
+                assert_eq!(line, None, "{}", path.display());
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 200, "{read} sources");
 }

@@ -1,6 +1,7 @@
 //! HW016: linking with CUDA's libraries.
 
 use crate::checker::FileChecker;
+use crate::facts::CmakeCall;
 use crate::text::Text;
 use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity};
@@ -9,7 +10,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds CUDA's libraries among the libraries to link: CMake's imported targets such as `CUDA::cudart`, and
-    /// `-lcudart`, `-lcublas` and similar options in makefiles.
+    /// `-lcudart`, `-lcublas` and similar options in makefiles, and the targets `torch_cuda` and `c10_cuda` of PyTorch's CMake package.
     ///
     /// ## Why on ROCm
     ///
@@ -57,7 +58,7 @@ declare_rule! {
         severity: Error,
         also: [
             Info "behind a condition on CUDA",
-            Warning "for a variable of FindCUDA",
+            Warning "for a variable of FindCUDA, and for PyTorch's targets",
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
@@ -102,6 +103,9 @@ const LIBRARIES: &[(&str, &str, &str)] = &[
     ("nppc", "RPP", "RPP"),
 ];
 
+/// Libraries of PyTorch for CUDA, and their counterparts: targets of its CMake package.
+const TORCH: &[(&str, &str)] = &[("torch_cuda", "torch_hip"), ("c10_cuda", "c10_hip")];
+
 fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
@@ -116,6 +120,9 @@ fn check(cx: &FileChecker<'_>) {
                 report(cx, call.guarded, call.arguments.iter().copied(), "${CUDA_");
                 report(cx, call.guarded, call.arguments.iter().copied(), "-l");
             }
+            if call.is("target_link_libraries") {
+                report_torch(cx, call);
+            }
         }
         return;
     }
@@ -124,6 +131,20 @@ fn check(cx: &FileChecker<'_>) {
     }
     for command in &cx.facts.commands {
         report(cx, command.guarded, command.words.iter().copied(), "-l");
+    }
+}
+
+fn report_torch(cx: &FileChecker<'_>, call: &CmakeCall<'_>) {
+    let found = call.arguments.iter().skip(1).find_map(|word| {
+        let row = TORCH.iter().find(|(name, _)| *name == word.as_str())?;
+        Some((word, row))
+    });
+    if let Some((word, (name, counterpart))) = found {
+        let fix = RawFix::display_only(format!("For ROCm: {counterpart}, or ${{TORCH_LIBRARIES}}"));
+        let message = format!(
+            "PyTorch for ROCm has {counterpart} instead of {name}, so its functions are missing at the link step."
+        );
+        cx.report(&RULE, Severity::Warning, word.range(), message, fix);
     }
 }
 

@@ -183,7 +183,7 @@ fn report_locked(cx: &FileChecker<'_>, requirement: &Requirement<'_>, release: V
     cx.report(&RULE, Severity::Warning, range, message, fix);
 }
 
-/// The first lines of a lock file with packages that PyPI's torch requires: ` With it go … in lines 12, 34.`
+/// The lines of a lock file with packages that PyPI's torch requires, the first of them: ` Also in lines 12, 34: …`
 fn cuda_packages(cx: &FileChecker<'_>) -> String {
     const MAX: usize = 20;
     let own = cx.facts.requirements.iter().filter(|found| {

@@ -186,6 +186,15 @@ const VARIABLES: &[Variable] = &[
         "For HIP: CMAKE_HIP_ARCHITECTURES",
         "HIPCXX",
     ),
+    // As set-up scripts read it.
+    unread(
+        "CMAKE_CUDA_ARCHITECTURES",
+        OWN,
+        Severity::Warning,
+        "CMAKE_CUDA_ARCHITECTURES has compute capabilities of NVIDIA GPUs; HIP sources are not compiled for them.",
+        "For HIP: CMAKE_HIP_ARCHITECTURES",
+        "HIPCXX",
+    ),
     unread(
         "TCNN_CUDA_ARCHITECTURES",
         OWN,
