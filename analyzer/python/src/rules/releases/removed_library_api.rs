@@ -223,9 +223,27 @@ const ROWS: &[Removed] = &[
     since(
         "pytorch_lightning",
         "2.0",
-        "utilities.distributed utilities.types.EPOCH_OUTPUT profiler lite overrides.data_parallel Trainer.from_argparse_args Trainer.add_argparse_args",
+        "utilities.types.EPOCH_OUTPUT profiler lite overrides.data_parallel Trainer.from_argparse_args Trainer.add_argparse_args",
         "Use its successor in Lightning 2",
     ),
+    since(
+        "pytorch_lightning",
+        "2.1",
+        "utilities.distributed",
+        "Use pytorch_lightning.utilities.rank_zero, or torch.distributed",
+    ),
+    since(
+        "gradio",
+        "4.0",
+        "inputs outputs",
+        "Use the components themselves: gradio.Image",
+    ),
+    gone(
+        "gensim",
+        "summarization models.wrappers",
+        "Use an older gensim with its Python, or another library",
+    ),
+    since("kornia", "0.9", "utils.grid", "Import it from kornia.utils"),
     since(
         "diffusers",
         "0.25",
@@ -311,6 +329,7 @@ const ALIASES: &[(&str, &str)] = &[
 pub const LIMITED: &[&str] = &[
     "datasets",
     "diffusers",
+    "gradio",
     "huggingface-hub",
     "kornia",
     "librosa",
