@@ -44,7 +44,8 @@ declare_rule! {
     /// `torch.cuda.get_device_properties(0).gcnArchName` is the name of the architecture.
     ///
     /// It also finds checks that fail on the selected target: `assert torch.cuda.get_device_capability() >= (10, 0)`, the same
-    /// test before a `raise`, and such checks by a function whose name is a later version, such as `is_sm_at_least_100()`.
+    /// test before a `raise`, and such checks by a function whose name is a later version, such as `is_sm_at_least_100()`. And it finds
+    /// names of architectures that are made of the capability, `f"sm_{major}{minor}"`.
     ///
     /// The message states the result of the test on the selected target. A gate for older generations, such as "8 or
     /// newer", is not reported, because AMD GPUs have the feature too, except where it selects a kernel for NVIDIA GPUs: in
@@ -134,6 +135,11 @@ pub(crate) fn capability(cx: &PythonChecker<'_>) -> Capability {
     (i64::from(major), i64::from(minor))
 }
 
+/// Whether a number is a part of the capability, or made of its parts.
+pub(crate) fn is_part_of_capability(cx: &PythonChecker<'_>, number: Node) -> bool {
+    evaluate(cx, number, ADA, MAX_DEPTH).is_some_and(|number| number.from_capability)
+}
+
 /// The result of a comparison of the capability on the target.
 pub(crate) fn on_target(cx: &PythonChecker<'_>, comparison: Node) -> Option<bool> {
     let parts: Vec<_> = cx.tree().parts(comparison).collect();
@@ -141,9 +147,7 @@ pub(crate) fn on_target(cx: &PythonChecker<'_>, comparison: Node) -> Option<bool
 }
 
 fn of_target(cx: &PythonChecker<'_>, parts: &[Node]) -> Option<bool> {
-    let reads_capability = |side: &Node| {
-        evaluate(cx, *side, ADA, MAX_DEPTH).is_some_and(|number| number.from_capability)
-    };
+    let reads_capability = |side: &Node| is_part_of_capability(cx, *side);
     let reads = parts.iter().step_by(2).any(reads_capability);
     reads.then(|| answer(cx, parts, capability(cx))).flatten()
 }

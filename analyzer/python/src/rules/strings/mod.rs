@@ -5,6 +5,7 @@
 use super::PythonRule;
 
 mod architecture_chain;
+mod capability_name;
 mod failing_check;
 mod half_macro;
 mod home_gate;
@@ -29,6 +30,7 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &home_variable::CHECK,
     &failing_check::CHECK,
     &architecture_chain::CHECK,
+    &capability_name::CHECK,
     &listed::TEXTS,
     &listed::LIBRARIES,
     &nvidia_host::DEVICES,
