@@ -437,7 +437,7 @@ pub(super) fn report_removed(
     let (severity, releases) = match since {
         None if python >= Version::new(3, 12) => (
             Severity::Error,
-            format!("All releases of {name} with a wheel for Python {python}"),
+            format!("The releases of {name} with a wheel for Python {python}"),
         ),
         None => (Severity::Warning, format!("The current releases of {name}")),
         Some(since) if is_limited_before(cx, name, since) => return,
