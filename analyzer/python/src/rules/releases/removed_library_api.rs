@@ -408,7 +408,8 @@ fn check_attribute(cx: &PythonChecker<'_>, node: Node) {
 
 fn report(cx: &PythonChecker<'_>, row: &Removed, name: &str, found: Node) {
     let tree = cx.tree();
-    let alias = ALIASES.iter().find(|(old, _)| name.ends_with(old));
+    let last = name.rsplit('.').next();
+    let alias = ALIASES.iter().find(|(old, _)| last == Some(old));
     let fix = match (alias, tree.child(found, Field::Attribute)) {
         (Some((_, new)), Some(member)) => RawFix::safe_edits(
             format!("Use {new}"),
@@ -479,4 +480,17 @@ fn is_limited_before(cx: &PythonChecker<'_>, library: &str, since: &str) -> bool
                 matches!((&since, Version::try_from(newest.to_owned())), (Ok(since), Ok(newest)) if newest < *since)
             })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn library_with_a_first_release_can_be_limited() {
+        for row in ROWS.iter().filter(|row| row.since.is_some()) {
+            let name = distribution(row.library);
+            assert!(LIMITED.contains(&name), "{name}");
+        }
+    }
 }
