@@ -57,6 +57,13 @@ fn options(request: &Request) -> Result<Options, String> {
     let team = TeamRules::read(request.list("rules")?).map_err(|error| error.to_string())?;
     let (select, ignore) = (request.texts("select")?, request.texts("ignore")?);
     let rules = Selection::with_team(&select, &ignore, &team);
+    let texts = |field| -> Result<Vec<String>, String> {
+        let texts = request.texts(field)?;
+        Ok(texts.into_iter().map(str::to_owned).collect())
+    };
+    let text = |field| -> Result<String, String> {
+        Ok(request.optional_text(field)?.unwrap_or_default().to_owned())
+    };
     Ok(Options {
         target: request.target()?,
         rules: rules.map_err(|error| error.to_string())?,
@@ -64,33 +71,12 @@ fn options(request: &Request) -> Result<Options, String> {
         pytorch_extension: request.truth("pytorch_extension")?,
         libraries: Libraries::default(),
         has_hip_names: request.truth("has_hip_names")? == Some(true),
-        amd_macros: request
-            .optional_text("amd_macros")?
-            .unwrap_or_default()
-            .to_owned(),
-        unset_switches: request
-            .optional_text("unset_switches")?
-            .unwrap_or_default()
-            .to_owned(),
-        first_party_modules: request
-            .texts("first_party_modules")?
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
-        false_on_amd: request
-            .optional_text("false_on_amd")?
-            .unwrap_or_default()
-            .to_owned(),
-        saved_with_arguments: request
-            .texts("saved_with_arguments")?
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
-        release_limits: request
-            .texts("release_limits")?
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+        amd_macros: text("amd_macros")?,
+        unset_switches: text("unset_switches")?,
+        first_party_modules: texts("first_party_modules")?,
+        false_on_amd: text("false_on_amd")?,
+        saved_with_arguments: texts("saved_with_arguments")?,
+        release_limits: texts("release_limits")?,
         is_optional_module: request.truth("is_optional_module")? == Some(true),
         is_unused_on_amd: request.truth("is_unused_on_amd")? == Some(true),
         team,

@@ -250,15 +250,25 @@ impl<F: FileSource> ProjectContext<F> {
             .answer(folder, || Arc::new(builds::read(&self.files, folder)))
     }
 
-    /// The modules of every project that contains a folder, up to the root of its repository.
-    pub fn first_party_modules(&self, folder: &str) -> Arc<Vec<String>> {
-        self.first_party_modules.answer(folder, || {
+    /// What `add` finds in the folders above a folder, up to the root of its repository, and in the folder.
+    fn collected(
+        &self,
+        cache: &FolderCache<Arc<Vec<String>>>,
+        add: fn(&dyn FileSource, &str, &mut Vec<String>),
+        folder: &str,
+    ) -> Arc<Vec<String>> {
+        cache.answer(folder, || {
             let above = above(&self.files, folder);
             let mut found =
-                above.map_or_else(Vec::new, |above| self.first_party_modules(above).to_vec());
-            first_party_modules::add(&self.files, folder, &mut found);
+                above.map_or_else(Vec::new, |above| self.collected(cache, add, above).to_vec());
+            add(&self.files, folder, &mut found);
             Arc::new(found)
         })
+    }
+
+    /// The modules of every project that contains a folder, up to the root of its repository.
+    pub fn first_party_modules(&self, folder: &str) -> Arc<Vec<String>> {
+        self.collected(&self.first_party_modules, first_party_modules::add, folder)
     }
 
     /// The functions and constants that files in a folder may import from modules around them and that are false on AMD,
@@ -291,13 +301,7 @@ impl<F: FileSource> ProjectContext<F> {
 
     /// The newest releases of other libraries that the requirements in a folder and in those above it allow.
     pub fn release_limits(&self, folder: &str) -> Arc<Vec<String>> {
-        self.release_limits.answer(folder, || {
-            let above = above(&self.files, folder);
-            let mut found =
-                above.map_or_else(Vec::new, |above| self.release_limits(above).to_vec());
-            release_limits::add(&self.files, folder, &mut found);
-            Arc::new(found)
-        })
+        self.collected(&self.release_limits, release_limits::add, folder)
     }
 
     /// Sets the project context in the options for a file of `options.language`.

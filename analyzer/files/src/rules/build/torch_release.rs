@@ -124,20 +124,15 @@ fn check(cx: &FileChecker<'_>) {
                     Severity::Warning,
                     requirement.whole.range(),
                     "Without an index this installs PyPI's wheel, which is built for CUDA and finds no AMD GPU.",
-                    RawFix::display_only(format!("Add {}", index_option(cx))),
+                    RawFix::display_only(format!(
+                        "Add --index-url https://download.pytorch.org/whl/{}",
+                        wheels::index(cx.target)
+                    )),
                 );
             }
             _ => {}
         }
     }
-}
-
-/// The index of the target's builds, as an option of pip.
-fn index_option(cx: &FileChecker<'_>) -> String {
-    format!(
-        "--index-url https://download.pytorch.org/whl/{}",
-        wheels::index(cx.target)
-    )
 }
 
 /// `--index-url "$TORCH_INDEX_URL"` in the same command.

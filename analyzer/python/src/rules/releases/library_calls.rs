@@ -313,15 +313,14 @@ pub(super) fn check_hook(cx: &PythonChecker<'_>, function: Node) {
             .child(class, Field::Superclasses)
             .is_some_and(|bases| cx.tree().text(bases).contains("LightningModule"))
     });
-    let library = "pytorch_lightning";
-    if is_module && (has_text(cx, library) || has_text(cx, "lightning")) {
+    if is_module && has_text(cx, "lightning") {
         let fix = RawFix::display_only(format!(
             "Use on_{name}, and keep the outputs in an attribute"
         ));
         let at = cx.tree().child(function, Field::Name).unwrap_or(function);
         report_removed(
             cx,
-            library,
+            "pytorch_lightning",
             Some("2.0"),
             &format!("support the hook {name}"),
             at,

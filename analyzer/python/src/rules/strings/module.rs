@@ -11,7 +11,6 @@ use crate::rules::vendor::flash_attn;
 use crate::semantic::{is_import_guarded, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
-use hipward_analyzer_core::words::listed;
 
 pub(super) static CHECK: PythonRule = PythonRule {
     rule: &RULE,
@@ -103,10 +102,6 @@ const NAMES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The last parts of these names: most attributes have none of them.
-const LAST: &str = "trtllm green_contexts GreenContext cuda cuda_GpuMat StandardGpuResources GpuIndexFlatL2 GpuIndexFlatIP \
-    index_cpu_to_gpu index_cpu_to_all_gpus";
-
 const fn faiss(name: &'static str) -> ApiRule {
     api_rule(
         ApiPattern::Name(name),
@@ -148,8 +143,7 @@ const ARCHES: &[&str] = &[
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
     if cx.tree().kind(node) == Kind::Attribute {
-        let name = cx.tree().child(node, Field::Attribute);
-        if !name.is_some_and(|name| listed(LAST, cx.tree().text(name))) {
+        if !may_be_named(cx, node) {
             return;
         }
         // A library that is called often is one finding.
@@ -186,6 +180,18 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         }
         _ => {}
     }
+}
+
+/// Whether one of the names ends as the attribute does. Most attributes end otherwise.
+fn may_be_named(cx: &PythonChecker<'_>, attribute: Node) -> bool {
+    let tree = cx.tree();
+    let last = tree.child(attribute, Field::Attribute);
+    let last = last.map_or("", |last| tree.text(last));
+    let ends_so = |name: &str| name.ends_with(last);
+    NAMES.iter().any(|(names, _)| names.split(' ').any(ends_so))
+        || FAISS
+            .iter()
+            .any(|row| matches!(row.pattern, ApiPattern::Name(name) if ends_so(name)))
 }
 
 /// `"cuda" if cv2.cuda.getCudaEnabledDeviceCount() > 0 else "cpu"`
