@@ -4,11 +4,14 @@ const CONTENT = '.cm-content';
 
 export const editor = (page) => page.locator(CONTENT);
 
-/** Waits for the editor. The page loads it when the pointer moves. */
+/** Waits for the editor. The page loads it when the pointer moves, which it does until then: the page may not listen yet. */
 export async function showEditor(page) {
-  await page.mouse.move(1, 1);
-  await page.mouse.move(2, 2);
-  await editor(page).waitFor();
+  const end = performance.now() + 30_000;
+  for (let at = 0; performance.now() < end && !(await editor(page).isVisible()); at += 1) {
+    await page.mouse.move(1 + (at % 2), 1);
+    await page.waitForTimeout(50);
+  }
+  await editor(page).waitFor({ timeout: 1000 });
 }
 
 /** The text in the editor. */
