@@ -146,10 +146,10 @@ fn has_other_ending(files: &dyn FileSource, path: &str) -> bool {
 /// includes the other one, such as with `-r requirements.txt`, does not count.
 pub(super) fn unmarked(files: &dyn FileSource, folder: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for name in files.names(folder) {
+    for name in files.names(folder).iter() {
         let Some(other) = ["rocm", "amd", "hip"]
             .iter()
-            .find_map(|word| without(&name, word))
+            .find_map(|word| without(name, word))
         else {
             continue;
         };
@@ -158,7 +158,7 @@ pub(super) fn unmarked(files: &dyn FileSource, folder: &str) -> Vec<String> {
                 .any(|line| line.starts_with('-') && line.trim_end().ends_with(&other))
         };
         if !files
-            .text(&join(folder, &name))
+            .text(&join(folder, name))
             .is_some_and(|text| includes(&text))
         {
             found.push(other);

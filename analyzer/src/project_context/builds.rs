@@ -65,7 +65,7 @@ pub(super) fn read(files: &dyn FileSource, folder: &str) -> Vec<Build> {
     let names = files.names(folder);
     let mut found = Vec::new();
     let mut calls = Vec::new();
-    for name in &names {
+    for name in names.iter() {
         let text = |name: &str| files.text(&join(folder, name));
         if name.ends_with(".py") {
             let builds = text(name).map(|text| of_python(&text, name == "setup.py"));

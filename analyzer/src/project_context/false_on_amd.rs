@@ -27,8 +27,8 @@ pub(super) fn add(
     let is_root = is_project(files, folder);
     for place in SOURCE_FOLDERS.iter().filter(|_| is_root) {
         let place = join(folder, place);
-        for name in files.names(&place) {
-            let package = join(&place, &name);
+        for name in files.names(&place).iter() {
+            let package = join(&place, name);
             if files.exists(&join(&package, "__init__.py")) {
                 for module in &*modules_of(&package) {
                     module.add_to(found, &module.package);
@@ -79,15 +79,15 @@ impl Module {
 /// The modules of a folder, and of its `utils`.
 pub(super) fn modules(files: &dyn FileSource, folder: &str) -> Vec<Module> {
     let mut found = Vec::new();
-    for name in files.names(folder) {
+    for name in files.names(folder).iter() {
         if name == "utils" {
-            found.push(Module::new(files, folder, &name, "utils/__init__.py"));
-            let utils = join(folder, &name);
-            for name in files.names(&utils) {
-                found.extend(of_file(files, &utils, &name));
+            found.push(Module::new(files, folder, name, "utils/__init__.py"));
+            let utils = join(folder, name);
+            for name in files.names(&utils).iter() {
+                found.extend(of_file(files, &utils, name));
             }
         } else {
-            found.extend(of_file(files, folder, &name));
+            found.extend(of_file(files, folder, name));
         }
     }
     found

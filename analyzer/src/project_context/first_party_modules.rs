@@ -18,11 +18,11 @@ pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>)
     }
     for place in SOURCE_FOLDERS {
         let place = join(folder, place);
-        for name in files.names(&place) {
+        for name in files.names(&place).iter() {
             if let Some(module) = name.strip_suffix(".py") {
                 found.push(module.to_owned());
-            } else if is_package(files, &join(&place, &name)) {
-                found.push(name);
+            } else if is_package(files, &join(&place, name)) {
+                found.push(name.clone());
             }
         }
     }

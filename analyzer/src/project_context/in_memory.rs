@@ -1,6 +1,7 @@
 //! Files that a caller lists, with optional texts.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::FileSource;
 use super::by_path::ByPath;
@@ -31,7 +32,7 @@ impl<'t> InMemoryFiles<'t> {
 }
 
 impl FileSource for InMemoryFiles<'_> {
-    fn names(&self, folder: &str) -> Vec<String> {
+    fn names(&self, folder: &str) -> Arc<Vec<String>> {
         let mut names: Vec<String> = Vec::new();
         for path in self.below(folder) {
             let name = path.split('/').next().unwrap_or(path);
@@ -40,7 +41,7 @@ impl FileSource for InMemoryFiles<'_> {
                 names.push(name.to_owned());
             }
         }
-        names
+        Arc::new(names)
     }
 
     fn exists(&self, path: &str) -> bool {

@@ -36,8 +36,8 @@ pub use included_requirements::included_requirements;
 
 /// Files below one root. Paths are relative to it, with `/` between their parts; the root itself is empty.
 pub trait FileSource {
-    /// The names of the files and folders in a folder.
-    fn names(&self, folder: &str) -> Vec<String>;
+    /// The names of the files and folders in a folder. Many files ask for those of the same folders.
+    fn names(&self, folder: &str) -> Arc<Vec<String>>;
 
     /// Whether a file or folder exists.
     fn exists(&self, path: &str) -> bool;
@@ -353,15 +353,12 @@ impl<F: FileSource> ProjectContext<F> {
         let own = self.included(path);
         let folder = parent(path).unwrap_or_default();
         let mut of_all = None;
-        let mut names = match is_source(path) {
-            true => Vec::new(),
+        let names = match is_source(path) {
+            true => Arc::default(),
             false => self.files.names(folder),
         };
-        if names.len() > MAX_NEIGHBOURS {
-            names.clear();
-        }
-        for name in names {
-            let file = join(folder, &name);
+        for name in names.iter().filter(|_| names.len() <= MAX_NEIGHBOURS) {
+            let file = join(folder, name);
             if file != path && self.includes(&file, path) {
                 let its = self.included(&file).amd_macros;
                 of_all = Some(match of_all {
@@ -389,7 +386,7 @@ impl<F: FileSource> ProjectContext<F> {
             return String::new();
         }
         let mut defined = self.included(path).defined;
-        for name in &names {
+        for name in names.iter() {
             let file = join(folder, name);
             if Language::of_path(&file) == Some(Language::CudaCpp) {
                 defined.push_str(&self.header(&file).defined);

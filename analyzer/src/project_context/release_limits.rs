@@ -16,8 +16,8 @@ pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>)
         if names.len() > MAX_NEIGHBOURS {
             continue;
         }
-        for name in names {
-            let path = join(place, &name);
+        for name in names.iter() {
+            let path = join(place, name);
             let Some(language) = language(&path) else {
                 continue;
             };

@@ -23,8 +23,8 @@ fn add_below(files: &dyn FileSource, folder: &str, levels: usize, found: &mut Ve
     if names.len() > MAX_NEIGHBOURS {
         return;
     }
-    for name in names {
-        let path = join(folder, &name);
+    for name in names.iter() {
+        let path = join(folder, name);
         if let Some(stem) = name.strip_suffix(".py") {
             let may_save = MODULES.iter().any(|word| stem.contains(word));
             let text = may_save.then(|| files.text(&path)).flatten();

@@ -1,28 +1,58 @@
 //! Access to the files of this machine for the project context.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hipward_analyzer::{FileSource, Options, ProjectContext};
 
 use crate::source_file;
 use crate::text_encoding::decode;
 
-/// Everything below `/`.
+/// Everything below `/`. Each folder is read once, since the context of every file asks for those around it.
 #[derive(Debug, Default)]
-pub(super) struct Disk;
+pub(super) struct Disk {
+    folders: Mutex<HashMap<String, Folder>>,
+}
+
+/// The sorted names in a folder; `None` if this user may not list it.
+type Folder = Option<Arc<Vec<String>>>;
+
+impl Disk {
+    fn folder(&self, path: &str) -> Folder {
+        let folders = || self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = folders().get(path).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let found = match self.is_absent(path) {
+            true => Some(Arc::default()),
+            false => list(&place(path)),
+        };
+        folders().insert(path.to_owned(), found.clone());
+        found
+    }
+
+    /// Whether the folder above a path, which can be listed, does not contain it.
+    fn is_absent(&self, path: &str) -> bool {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        !matches!(name, "" | "." | "..")
+            && self
+                .folder(above)
+                .is_some_and(|names| names.binary_search_by(|it| (**it).cmp(name)).is_err())
+    }
+}
 
 impl FileSource for Disk {
-    fn names(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(place(folder)).into_iter().flatten().flatten();
-        entries
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect()
+    fn names(&self, folder: &str) -> Arc<Vec<String>> {
+        self.folder(folder).unwrap_or_default()
     }
 
     fn exists(&self, path: &str) -> bool {
-        place(path).exists()
+        !self.is_absent(path) && place(path).exists()
     }
 
     fn text(&self, path: &str) -> Option<Cow<'_, str>> {
@@ -33,6 +63,21 @@ impl FileSource for Disk {
 
 fn place(path: &str) -> PathBuf {
     Path::new("/").join(path)
+}
+
+fn list(folder: &Path) -> Folder {
+    let names = |entries: fs::ReadDir| -> io::Result<Vec<String>> {
+        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect()
+    };
+    match fs::read_dir(folder).and_then(names) {
+        Ok(mut names) => {
+            names.sort_unstable();
+            Some(Arc::new(names))
+        }
+        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+            .then(Arc::default),
+    }
 }
 
 /// Completes the options for a file from the files around it.
@@ -48,5 +93,38 @@ pub(super) fn fill_options(
     // Paths that are not UTF-8 have no project context.
     if let Some(path) = whole.to_str() {
         project_context.fill_options(path.trim_start_matches('/'), options);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_by_the_names_in_their_folders() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir_all(root.join("include/mine")).expect("a folder");
+        for file in ["setup.py", "a.cu", "include/mine/gpu.h"] {
+            fs::write(root.join(file), "").expect("a file");
+        }
+        let root = root.to_str().expect("UTF-8").trim_start_matches('/');
+        let disk = Disk::default();
+        assert_eq!(*disk.names(root), ["a.cu", "include", "setup.py"]);
+        for (path, is_there) in [
+            ("", true),
+            ("include/mine/gpu.h", true),
+            ("include/../a.cu", true),
+            ("./a.cu", true),
+            ("include/other/gpu.h", false),
+            ("a.cu/gpu.h", false),
+            ("missing/../a.cu", false),
+        ] {
+            let path = [root, path].join("/");
+            assert_eq!(disk.exists(&path), is_there, "{path}");
+        }
+        // Each folder is read once.
+        fs::remove_file(place(root).join("setup.py")).expect("a file");
+        assert_eq!(disk.names(root).len(), 3);
     }
 }
