@@ -12,7 +12,7 @@ declare_rule! {
     ///
     /// Finds imports and uses of modules and functions that a release of PyTorch, torchvision or torchaudio removed, if the target's
     /// release is newer: `torch._six`, `torchvision.transforms.functional_tensor`, `torch.symeig`, `torchaudio.info` and others; and the
-    /// argument `fast_flush` of Triton's `do_bench`.
+    /// arguments `fast_flush` and `percentiles` of Triton's `do_bench`, `trans_a` and `trans_b` of its `dot`.
     ///
     /// ## Why on ROCm
     ///

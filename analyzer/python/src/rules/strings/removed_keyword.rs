@@ -1,4 +1,4 @@
-//! HW404: an argument that Triton's `do_bench` does not have any more.
+//! HW404: arguments that functions of Triton do not have any more.
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
@@ -13,23 +13,59 @@ pub(super) static CHECK: PythonRule = PythonRule {
     check,
 };
 
-/// The first release of PyTorch whose Triton, 3.2, lacks the argument.
-const SINCE: Version = Version::new(2, 6);
+/// The argument, its function, the first release of PyTorch whose Triton lacks it, the message and the advice.
+type Removed = (
+    &'static str,
+    &'static str,
+    Version,
+    &'static str,
+    &'static str,
+);
+
+const NO_TRANSPOSED: &str =
+    "Triton's dot has no trans_a and trans_b since 2.0: the kernel does not compile.";
+
+const REMOVED: [Removed; 4] = [
+    (
+        "fast_flush",
+        "triton.testing.do_bench",
+        Version::new(2, 6),
+        "Triton's do_bench has no fast_flush since 3.2: the call raises TypeError.",
+        "Remove the argument",
+    ),
+    (
+        "percentiles",
+        "triton.testing.do_bench",
+        Version::new(2, 1),
+        "Triton's do_bench has no percentiles since 2.1: the call raises TypeError.",
+        "Name it quantiles",
+    ),
+    (
+        "trans_a",
+        "triton.language.dot",
+        Version::new(2, 0),
+        NO_TRANSPOSED,
+        "Pass tl.trans(a)",
+    ),
+    (
+        "trans_b",
+        "triton.language.dot",
+        Version::new(2, 0),
+        NO_TRANSPOSED,
+        "Pass tl.trans(b)",
+    ),
+];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
-    let Some(value) = keyword(cx, node, "fast_flush") else {
-        return;
-    };
-    let is_it = cx
-        .callee(node)
-        .is_some_and(|name| name.is("triton.testing.do_bench"));
-    if is_it && cx.target().torch >= SINCE {
-        let argument = cx.tree().parent(value).unwrap_or(value);
-        cx.report(
-            &RULE,
-            argument,
-            "Triton's do_bench has no fast_flush since 3.2: the call raises TypeError.",
-            RawFix::display_only("Remove the argument"),
-        );
+    for (argument, function, since, message, advice) in REMOVED {
+        let Some(value) = keyword(cx, node, argument) else {
+            continue;
+        };
+        let is_it = cx.callee(node).is_some_and(|name| name.is(function));
+        if is_it && cx.target().torch >= since {
+            let whole = cx.tree().parent(value).unwrap_or(value);
+            cx.report(&RULE, whole, message, RawFix::display_only(advice));
+            return;
+        }
     }
 }

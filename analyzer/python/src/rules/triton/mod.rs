@@ -4,6 +4,7 @@ pub mod block_covers_row;
 pub mod block_power_of_two;
 pub mod cuda_libdevice;
 pub mod fp8_name;
+pub mod global_variable;
 pub mod inline_ptx;
 pub mod lds;
 pub mod matrix_options;
@@ -32,4 +33,5 @@ rules! {
     without_backward,
     lds,
     matrix_options,
+    global_variable,
 }
