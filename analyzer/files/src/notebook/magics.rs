@@ -55,13 +55,17 @@ pub(super) fn lines(cell: &str) -> Vec<Line<'_>> {
         }
     }
     let mut state = State::default();
+    let mut colab = ColabBranch::default();
     // Whether the previous line continues in this one, and whether it was a command.
     let mut continued = None;
     cell.split_inclusive('\n')
         .map(|text| {
             let line = match continued {
                 Some(is_command) => Line::Continued { text, is_command },
-                None if state.is_between_statements() => line(text),
+                None if state.is_between_statements() => match (line(text), colab.contains(text)) {
+                    (Line::Command { text, blank, .. }, true) => Line::Other { text, blank },
+                    (line, _) => line,
+                },
                 None => Line::Python(text),
             };
             if let Line::Python(text) = &line {
@@ -77,6 +81,40 @@ pub(super) fn lines(cell: &str) -> Vec<Line<'_>> {
             line
         })
         .collect()
+}
+
+/// The branch of a cell that runs on Google Colab only, whose GPUs are NVIDIA's: below `if IN_COLAB:`, and below the `else` of
+/// `if "COLAB_" not in "".join(os.environ):`.
+#[derive(Default)]
+struct ColabBranch {
+    /// The indentation of the `if` whose `else` is for Colab.
+    has_else: Option<usize>,
+    /// The indentation of the line above the branch.
+    within: Option<usize>,
+}
+
+impl ColabBranch {
+    /// Whether a line that begins no continuation is in the branch.
+    fn contains(&mut self, line: &str) -> bool {
+        let content = line.trim_start();
+        if content.is_empty() || content.starts_with('#') {
+            return self.within.is_some();
+        }
+        let indent = line.len() - content.len();
+        self.within = self.within.filter(|above| indent > *above);
+        let is_else = content.starts_with("else:") && self.has_else == Some(indent);
+        self.has_else = self.has_else.filter(|above| indent > *above);
+        if content.starts_with("if ") && content.to_ascii_lowercase().contains("colab") {
+            let place = match content.contains(" not ") {
+                true => &mut self.has_else,
+                false => &mut self.within,
+            };
+            *place = Some(indent);
+        } else if is_else {
+            self.within = Some(indent);
+        }
+        self.within.is_some_and(|above| indent > above)
+    }
 }
 
 fn line(text: &str) -> Line<'_> {

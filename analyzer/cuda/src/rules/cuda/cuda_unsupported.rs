@@ -83,9 +83,9 @@ fn check(cx: &CudaChecker<'_>) {
         Some(RocName::Known(..)) => Some(true),
         None => None,
     };
-    // Asynchronous copies and barriers.
+    // Asynchronous copies and barriers, and types of the driver's functions.
     for (header, token) in cx.source.includes() {
-        if ["cuda_pipeline", "cuda_awbarrier"]
+        if ["cuda_pipeline", "cuda_awbarrier", "cudaTypedefs"]
             .iter()
             .any(|start| header.starts_with(start))
         {

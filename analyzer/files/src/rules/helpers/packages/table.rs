@@ -48,6 +48,19 @@ const fn other_build(
     }
 }
 
+/// A package of NVML. Installing it does no harm; the rule reports its imports as errors.
+const fn nvml(name: &'static str) -> Package {
+    Package {
+        instead: Some("amdsmi"),
+        ..other_build(
+            name,
+            "pynvml",
+            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
+            "Require amdsmi, which comes with ROCm",
+        )
+    }
+}
+
 /// A wheel that contains one of NVIDIA's libraries: `nvidia-` and one of these beginnings.
 const LIBRARIES: &str = "cublas cuda- cudnn cufft cufile curand cusolver cusparse nccl npp \
     nvcomp nvimgcodec nvjitlink nvjpeg nvshmem nvtx nvvm mathdx";
@@ -87,40 +100,14 @@ pub(super) const OWN: &str = "nvidia-package";
 
 /// Sources: the packages' own pages and install guides, read in November 2026.
 const PACKAGES: &[Package] = &[
-    Package {
-        instead: Some("amdsmi"),
-        ..unavailable(
-            "nvidia-ml-py",
-            "pynvml",
-            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
-            "Require amdsmi, which comes with ROCm",
-        )
-    },
+    nvml("nvidia-ml-py"),
     // The former name of `nvidia-ml-py`, and the package that contains the module `nvidia_smi`.
-    unavailable(
-        "nvidia-ml-py3",
-        "pynvml",
-        "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
-        "Require amdsmi, which comes with ROCm",
-    ),
     Package {
-        instead: Some("amdsmi"),
-        ..unavailable(
-            "pynvml",
-            "pynvml",
-            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
-            "Require amdsmi, which comes with ROCm",
-        )
+        instead: None,
+        ..nvml("nvidia-ml-py3")
     },
-    Package {
-        instead: Some("amdsmi"),
-        ..unavailable(
-            "py3nvml",
-            "pynvml",
-            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
-            "Require amdsmi, which comes with ROCm",
-        )
-    },
+    nvml("pynvml"),
+    nvml("py3nvml"),
     other_build(
         "flash-attn",
         "flash-attn",
