@@ -117,10 +117,6 @@ const LIBRARIES: &[(&str, &str)] = &[
         "Use a sparse convolution library with a HIP build",
     ),
     (
-        "dynamicemb",
-        "Use TorchRec's embedding tables, which FBGEMM has for ROCm",
-    ),
-    (
         "quiver graphlearn_torch dgNN",
         "Use the loaders and layers of PyTorch Geometric",
     ),
