@@ -8,7 +8,7 @@ const words = [
   /triton|__(global|device)__|(install|setup)_requires|(extras|tests)_require|pip_install|run_commands|modal|=["']ml\.|nvidia\.com\/gpu|["']pip["']: \[|-std=|nvidia\/cuda:|image = "/,
   /#!\/\S*( \S*)?sh\b|FROM \S|image:|trtllm-build/,
   /nvcc|nsys|\bncu\b|nvprof|nv-nsight|cuda-gdb|compute-sanitizer|cuda-memcheck|cuobjdump|nvidia-cuda-mps|trtexec|trtllm-serve|dcgmi|nvidia-ctk|nvdisasm|ptxas/,
-  /CUDA_(HOME|PATH|ROOT)|CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy|import cudnn|flash[-_]att\w*-?3/,
+  /CUDA_(HOME|PATH|ROOT)|CDLL|LoadLibrary|dlopen|CUDAExtension|_sm\d|vllm_flash_attn|sageattn3|spas_sage_attn|flash_mla|block_sparse_attn|polygraphy|import cudnn|flash[-_]att\w*-?[23]/,
   /cuvs|cucim|cuspatial|cuxfilter|pylibraft|raft_dask|nvtabular|cuopt|nvmath|cuquantum|cupynumeric|cvcuda|PyNvCodec/,
   /MinkowskiEngine|onediff|oneflow|sfast|__CUDA_NO_HALF|torchsparse|kaolin|marlin|modelopt|pytorch_quantization|nvfuser|jtop|nvitop|gpustat|pynvml_utils|import warp|cuda_shared_memory|taichi|isaac|task_type|faster_whisper|ctranslate2/,
   /torch\._six|\.fft\(|functional_tensor|models\.utils import|utils\.ffi|distributed\.pipeline\b|\b(symeig|eig|lstsq|matrix_rank|solve|rfft|irfft|ifft|gels|btrifact|stft)\b|torchaudio/,

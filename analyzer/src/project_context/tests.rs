@@ -266,12 +266,26 @@ fn sources_that_no_build_lists_are_information() {
         ("c/csrc/a.cu", ""),
         ("c/csrc/main.cu", ""),
         ("c/examples/main.cu", ""),
+        ("e/.git", ""),
+        (
+            "e/CMakeLists.txt",
+            "project(e CUDA)\nadd_library(e csrc/a.cu)\nadd_executable(t csrc/${name}_test.cu)",
+        ),
+        ("e/csrc/a.cu", ""),
+        ("e/csrc/main.cu", ""),
+        ("e/csrc/a_test.cu", ""),
+        ("e/old/stash/try.cu", ""),
+        ("e/stash/CMakeLists.txt", "add_library(kept kept.cu)"),
+        ("e/stash/kept.cu", ""),
     ]);
     let is_information = |path| all.is_unused_on_amd(path, Some(Language::CudaCpp));
     for path in [
         "a/csrc/main.cu",
         "a/library/example/show.cu",
         "a/library/example/show.hpp",
+        "c/csrc/main.cu",
+        "e/csrc/main.cu",
+        "e/old/stash/try.cu",
     ] {
         assert!(is_information(path), "{path}");
     }
@@ -282,8 +296,9 @@ fn sources_that_no_build_lists_are_information() {
         "a/tests/main.cu",
         "a/library/include/x.cuh",
         "b/csrc/main.cu",
-        "c/csrc/main.cu",
+        "c/csrc/a.cu",
         "c/examples/main.cu",
+        "e/csrc/a_test.cu",
         "d/library/test/listed.cu",
     ] {
         assert!(!is_information(path), "{path}");

@@ -12,12 +12,16 @@ const CUTLASS: &str = "include/cutlass/cutlass.h";
 /// Folders of programs that show, test or time a library.
 const PROGRAMS: &str = "example examples sample samples benchmark benchmarks test tests";
 
+/// Folders of code that a project keeps without using it.
+const SET_ASIDE: &str = "stash attic archive archived deprecated obsolete unused";
+
 impl<F: FileSource> ProjectContext<F> {
     /// Whether no build of the project uses the C++ file at `path`.
     pub(super) fn is_unbuilt(&self, path: &str) -> bool {
         self.is_unlisted(path)
             || self.is_example_of_contained_library(path)
             || self.is_in_copy_of_cutlass(path)
+            || self.is_set_aside(path)
     }
 
     /// Whether it is a file of a copy of CUTLASS in another project. CUTLASS has no version for AMD: what counts are the project's
@@ -26,6 +30,16 @@ impl<F: FileSource> ProjectContext<F> {
         self.folders_around(path).any(|folder| {
             above(&self.files, folder).is_some() && self.files.exists(&join(folder, CUTLASS))
         })
+    }
+
+    /// Whether it is in a folder for unused code, and no build names it.
+    fn is_set_aside(&self, path: &str) -> bool {
+        self.folders_around(path)
+            .any(|here| listed(SET_ASIDE, below(here, parent(here).unwrap_or_default())))
+            && !self.folders_around(path).any(|here| {
+                let builds = self.builds(here);
+                builds.iter().any(|build| build.names(below(path, here)))
+            })
     }
 
     /// Whether builds list sources of its folder by their paths, and neither a build nor an `#include` names this one.
@@ -41,7 +55,11 @@ impl<F: FileSource> ProjectContext<F> {
         let mut has_listed_neighbour = false;
         for here in self.folders_around(path) {
             for build in self.builds(here).iter() {
-                if build.is_general || build.names(below(path, here)) {
+                // A CMake project that lists device code by paths compiles no other.
+                let is_list = build.cmake.is_some()
+                    && build.how == How::AsItStands
+                    && (build.sources.iter()).any(|it| it.is_device_code() && it.path().is_some());
+                if build.is_general && !is_list || build.names(below(path, here)) {
                     return false;
                 }
                 let is_listed = |name: &String| {

@@ -5,6 +5,7 @@
 use super::PythonRule;
 
 mod architecture_chain;
+mod attn_implementation;
 mod capability_name;
 mod failing_check;
 mod half_macro;
@@ -41,4 +42,5 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &tilelang_dtype::CHECK,
     &half_macro::CHECK,
     &removed_keyword::CHECK,
+    &attn_implementation::CHECK,
 ];

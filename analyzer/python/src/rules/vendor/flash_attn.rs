@@ -12,7 +12,7 @@ declare_rule! {
     /// Finds unguarded imports of `flash_attn`, of its successors for Hopper and Blackwell (`flash_attn_interface`,
     /// `flash_attn_3` and `flash_attn.cute`), and of the CUDA extensions in its folder `csrc`, such as
     /// `dropout_layer_norm`. A `try` whose handler raises again, or sets a name to `None` that is then called without a
-    /// test, is no guard.
+    /// test, is no guard. Also Transformers' `attn_implementation="flash_attention_2"`, unless a condition or a `try` chooses it.
     ///
     /// ## Why on ROCm
     ///
@@ -72,7 +72,7 @@ declare_rule! {
         title: "flash-attn needs a ROCm build",
         family: VendorLibraries,
         severity: Error,
-        also: [Warning "for a requirement of the package"],
+        also: [Warning "for a requirement of the package, and for Transformers' option"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/attention-anywhere"),
