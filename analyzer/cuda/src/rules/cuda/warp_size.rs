@@ -98,11 +98,13 @@ fn check(cx: &CudaChecker<'_>) {
     if counts_to_32(source) {
         warps_of_cub(cx);
     }
-    let are_short = exchanges_within_halves(source);
-    let in_halves = are_short || works_on_halves(source);
+    // The tiles of WMMA belong to whole wavefronts.
+    let has_tiles = !source.places("wmma").is_empty();
+    let are_short = !has_tiles && exchanges_within_halves(source);
+    let in_halves = are_short || !has_tiles && works_on_halves(source);
     let cuts_blocks = cx.knows_amd && !exchanges(source);
     let has_lanes = !in_halves && !cuts_blocks;
-    let in_parts = only_numbers_parts(source);
+    let in_parts = !has_tiles && only_numbers_parts(source);
     for number in 0..source.token_count() {
         if source.kind(number) != Kind::Number {
             continue;
