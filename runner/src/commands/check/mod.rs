@@ -222,9 +222,10 @@ impl Check {
         watch.add_rules(self.projects.rule_folders())?;
         eprintln!("hipward: watching for changes; press Ctrl-C to stop");
         while let Some(changes) = watch.next() {
+            // The files around a changed file may have changed too.
+            self.projects.reload();
             if changes.configuration {
                 clear();
-                self.projects.reload();
                 self.once();
                 watch.add_rules(self.projects.rule_folders())?;
                 continue;
