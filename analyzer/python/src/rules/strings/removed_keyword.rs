@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
-use crate::rules::helpers::calls::keyword;
+use crate::rules::helpers::calls::{has_text, keyword};
 use crate::rules::releases::removed_torch_python_api::RULE;
 use crate::syntax::{Kind, Node};
 use hipward_analyzer_core::Version;
@@ -57,6 +57,9 @@ const REMOVED: [Removed; 4] = [
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
+    if !has_text(cx, "triton") {
+        return;
+    }
     for (argument, function, since, message, advice) in REMOVED {
         let Some(value) = keyword(cx, node, argument) else {
             continue;

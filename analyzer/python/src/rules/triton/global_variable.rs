@@ -70,7 +70,9 @@ declare_rule! {
 const WITHOUT_ANNOTATION: Version = Version::new(2, 8);
 
 fn check(cx: &PythonChecker<'_>, kernel: Node) {
-    if !has_text(cx, "triton") || cx.target().torch < Version::new(2, 4) {
+    let has_triton_3 = has_text(cx, "triton") && cx.target().torch >= Version::new(2, 4);
+    // A function around a kernel contains its reads as well.
+    if !has_triton_3 || !is_kernel(cx, kernel) {
         return;
     }
     let tree = cx.tree();
