@@ -277,6 +277,8 @@ fn sources_that_no_build_lists_are_information() {
         ("e/old/stash/try.cu", ""),
         ("e/stash/CMakeLists.txt", "add_library(kept kept.cu)"),
         ("e/stash/kept.cu", ""),
+        ("archive/f/setup.py", &listing),
+        ("archive/f/tools/try.cu", ""),
     ]);
     let is_information = |path| all.is_unused_on_amd(path, Some(Language::CudaCpp));
     for path in [

@@ -2,6 +2,7 @@
 //! of a library that the project contains.
 
 use super::builds::How;
+use super::first_party_modules::is_project;
 use super::patterns::{Pattern, is_source};
 use super::{FileSource, MAX_NEIGHBOURS, ProjectContext, above, below, join, parent};
 use hipward_analyzer_core::words::listed;
@@ -32,14 +33,24 @@ impl<F: FileSource> ProjectContext<F> {
         })
     }
 
-    /// Whether it is in a folder for unused code, and no build names it.
+    /// Whether it is in a folder of its project for unused code, and no build names it.
     fn is_set_aside(&self, path: &str) -> bool {
-        self.folders_around(path)
-            .any(|here| listed(SET_ASIDE, below(here, parent(here).unwrap_or_default())))
-            && !self.folders_around(path).any(|here| {
-                let builds = self.builds(here);
-                builds.iter().any(|build| build.names(below(path, here)))
-            })
+        let root = self
+            .folders_around(path)
+            .find(|here| is_project(&self.files, here));
+        root.is_some_and(|root| {
+            below(path, root)
+                .split('/')
+                .any(|part| listed(SET_ASIDE, part))
+        }) && !self
+            .folders_around(path)
+            .any(|here| self.names_in(here, path))
+    }
+
+    /// Whether a build in a folder names the file at `path`.
+    fn names_in(&self, here: &str, path: &str) -> bool {
+        let builds = self.builds(here);
+        builds.iter().any(|build| build.names(below(path, here)))
     }
 
     /// Whether builds list sources of its folder by their paths, and neither a build nor an `#include` names this one.
@@ -93,16 +104,14 @@ impl<F: FileSource> ProjectContext<F> {
                 build.how == How::Hipified && build.sources.iter().any(Pattern::is_device_code)
             })
         };
-        let names_it = |here: &str| {
-            let builds = self.builds(here);
-            builds.iter().any(|build| build.names(below(path, here)))
-        };
         self.folders_around(path).any(|library| {
             let mut parts = below(path, library).split('/');
             parts.any(|part| listed(PROGRAMS, part))
                 && has_license(library)
                 && self.folders_above(library).any(lists)
-                && !self.folders_above(library).any(names_it)
+                && !self
+                    .folders_above(library)
+                    .any(|here| self.names_in(here, path))
         })
     }
 }
