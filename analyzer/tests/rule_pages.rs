@@ -1,5 +1,5 @@
 //! Each rule's page is correct: its example has a finding, its fix produces "Use instead", and "Use instead" has no
-//! findings.
+//! findings, except information: `torch` in requirements, for instance, depends on what is installed.
 
 mod common;
 
@@ -57,6 +57,7 @@ fn every_example_fires_only_its_own_rule() {
             let fired: HashSet<_> = report
                 .findings
                 .iter()
+                .filter(|found| found.rule == rule.name || found.severity != Severity::Info)
                 .map(|finding| finding.rule.as_str())
                 .collect();
             assert_eq!(
@@ -113,7 +114,10 @@ fn fix_of_an_example_produces_use_instead() {
 fn use_instead_has_no_findings() {
     for rule in RULES {
         for instead in blocks(&rule_page(rule), "Use instead") {
-            let report = analyze(&instead.code, &instead.options());
+            let mut report = analyze(&instead.code, &instead.options());
+            report
+                .findings
+                .retain(|found| found.severity != Severity::Info);
             assert_eq!(report.findings, [], "{}:\n{}", rule.name, instead.code);
         }
     }

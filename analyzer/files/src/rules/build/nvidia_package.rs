@@ -44,7 +44,10 @@ declare_rule! {
         title: "The package is for NVIDIA GPUs",
         family: BuildFiles,
         severity: Error,
-        also: [Warning "for a package that installs but has no use on ROCm"],
+        also: [
+            Warning "for a package that installs but has no use on ROCm",
+            Info "for vLLM of any release, which a ROCm build satisfies"
+        ],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("port/right-pytorch"),

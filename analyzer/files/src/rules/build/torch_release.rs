@@ -2,6 +2,7 @@
 
 use crate::checker::FileChecker;
 use crate::facts::{Command, Installer, Requirement, contains, names_rocm};
+use crate::rules::helpers::lines;
 use crate::rules::helpers::releases;
 use crate::rules::helpers::specifiers::{Release, newest, newest_torch};
 use crate::rules::helpers::wheels;
@@ -13,7 +14,8 @@ declare_rule! {
     ///
     /// Finds requirements and `pip install` commands that limit `torch`, or `torchvision` or `torchaudio`, each release of which
     /// requires one of `torch`, to releases before the target's, without the index of a ROCm build, and `pip install torch` in an image that does not contain PyTorch, or in an environment that a script
-    /// has created. In a lock file of uv, Poetry or PDM, finds PyPI's `torch` of any release.
+    /// has created. In a lock file of uv, Poetry or PDM, finds PyPI's `torch` of any release. Requirements that a ROCm build of the
+    /// target's release satisfies are information.
     ///
     /// ## Why on ROCm
     ///
@@ -36,6 +38,7 @@ declare_rule! {
     /// ## Use instead
     ///
     /// ```requirements
+    /// --extra-index-url https://download.pytorch.org/whl/rocm7.2
     /// torch>=2.3
     /// ```
     ///
@@ -60,6 +63,7 @@ declare_rule! {
         title: "PyPI's PyTorch is built for CUDA",
         family: BuildFiles,
         severity: Warning,
+        also: [Info "for requirements that a ROCm build satisfies, and that take PyPI's wheel where there is none"],
         applicability: DisplayOnly,
         targets: "every ROCm target; the limit is the target's PyTorch release",
         lesson: Some("port/right-pytorch"),
@@ -72,7 +76,6 @@ fn check(cx: &FileChecker<'_>) {
     let names_new = |text: &str| ["rocm6.", "rocm7."].iter().any(|name| text.contains(name));
     let indexes = &cx.facts.indexes;
     let is_new = indexes.iter().any(|index| names_new(index.as_str()));
-    let names_wheels = |text: &str| text.contains("/whl") || text.contains("rocm");
     let images = &cx.facts.images;
     // The release is that of a plugin for Ascend or for TPUs.
     let requirements = &cx.facts.requirements;
@@ -133,6 +136,54 @@ fn check(cx: &FileChecker<'_>) {
             _ => {}
         }
     }
+    report_any_release(cx);
+}
+
+/// An index of PyTorch's wheels.
+fn names_wheels(index: &str) -> bool {
+    index.contains("/whl") || index.contains("rocm")
+}
+
+/// Requirements that a ROCm build satisfies, as one finding for a file.
+fn report_any_release(cx: &FileChecker<'_>) {
+    let mut indexes = cx.facts.indexes.iter();
+    let mut requirements = cx.facts.requirements.iter();
+    if cx.language == Language::Dockerfile
+        || indexes.any(|index| names_wheels(index.as_str()))
+        // `torch==2.12.0+cu130`, which `cuda-local-version` reports
+        || requirements.any(|found| found.specifier.as_str().contains('+'))
+    {
+        return;
+    }
+    let is_any = |found: &&Requirement<'_>| {
+        let specifier = found.specifier.as_str();
+        let release = match &*found.normalized() {
+            "torch" => newest_torch(specifier).map(Release::minor),
+            "torchvision" | "torchaudio" => torch_of(found),
+            _ => return false,
+        };
+        found.installer == Installer::Pip
+            && !found.guarded
+            && release.is_none_or(|release| release >= cx.target.torch)
+            && !specifier.contains(['@', '/', '$'])
+            && !is_for_another_system(cx, found)
+            && !is_in_new_environment(cx, found)
+    };
+    let mut found = cx.facts.requirements.iter().filter(is_any);
+    if let Some(first) = found.next() {
+        let also = lines::also_in(cx, first, found);
+        let end = if also.is_empty() { "" } else { "." };
+        cx.report(
+            &RULE,
+            Severity::Info,
+            first.whole.range(),
+            format!("pip keeps a ROCm build that is installed; in an environment without one it installs PyPI's, for CUDA.{also}{end}"),
+            RawFix::display_only(format!(
+                "Install PyTorch first, with --index-url https://download.pytorch.org/whl/{}",
+                wheels::index(cx.target)
+            )),
+        );
+    }
 }
 
 /// `--index-url "$TORCH_INDEX_URL"` in the same command.
@@ -171,31 +222,28 @@ fn report_locked(cx: &FileChecker<'_>, requirement: &Requirement<'_>, release: V
     let message = format!(
         "The lock file installs PyPI's torch {release}, which is built for CUDA and finds no AMD GPU{}.{}",
         builds(release),
-        cuda_packages(cx)
+        cuda_packages(cx, requirement)
     );
     let fix = RawFix::display_only("Name an index of ROCm builds for torch, and lock again");
     let range = requirement.whole.range();
     cx.report(&RULE, Severity::Warning, range, message, fix);
 }
 
-/// The lines of a lock file with packages that PyPI's torch requires, the first of them: ` Also in lines 12, 34: …`
-fn cuda_packages(cx: &FileChecker<'_>) -> String {
-    const MAX: usize = 20;
+/// The lines of a lock file with packages that PyPI's torch requires or that are built for it.
+fn cuda_packages(cx: &FileChecker<'_>, torch: &Requirement<'_>) -> String {
     let own = cx.facts.requirements.iter().filter(|found| {
-        found.installer == Installer::Lock && found.name.as_str().starts_with("nvidia-")
+        let name = found.name.as_str();
+        found.installer == Installer::Lock
+            && (["nvidia-", "cuda-"]
+                .iter()
+                .any(|start| name.starts_with(start))
+                || matches!(name, "torchvision" | "torchaudio" | "triton"))
     });
-    let line = |found: &Requirement<'_>| {
-        let before = cx.source.get(..found.name.range().start);
-        1 + before.map_or(0, |before| before.matches('\n').count())
-    };
-    let lines: Vec<String> = own.take(MAX).map(|found| line(found).to_string()).collect();
+    let lines = lines::also_in(cx, torch, own);
     if lines.is_empty() {
-        return String::new();
+        return lines;
     }
-    format!(
-        " Also in lines {}: packages of NVIDIA that it requires.",
-        lines.join(", ")
-    )
+    lines + ": packages that belong to it."
 }
 
 /// `; its ROCm build is in the index rocm7.2`

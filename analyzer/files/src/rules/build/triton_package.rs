@@ -10,7 +10,8 @@ use hipward_analyzer_core::{Severity, Version};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `triton` pinned to one version in requirements for pip, and Triton's former package name for ROCm.
+    /// Finds `triton` in requirements for pip, and Triton's former package name for ROCm. A requirement that is not pinned to one version
+    /// is information: PyPI's newest release may be the one of PyTorch's newest release.
     ///
     /// ## Why on ROCm
     ///
@@ -33,7 +34,7 @@ declare_rule! {
     /// torch==2.12.0
     /// ```
     ///
-    /// A requirement without a version, or with a marker for a machine, is not reported.
+    /// A requirement with a marker for another machine is not reported.
     ///
     /// ## Fix safety
     ///
@@ -47,6 +48,7 @@ declare_rule! {
         title: "PyTorch for ROCm installs its own Triton",
         family: BuildFiles,
         severity: Warning,
+        also: [Info "for a requirement without a version"],
         applicability: DisplayOnly,
         targets: "every ROCm target; the name depends on PyTorch's version",
         lesson: Some("port/right-pytorch"),
@@ -68,22 +70,24 @@ fn check(cx: &FileChecker<'_>) {
     for requirement in asked.filter(|found| !found.guarded && found.installer == Installer::Pip) {
         let range = requirement.name.range();
         match requirement.normalized().as_str() {
-            // An unpinned requirement may match PyTorch's version; a pinned one matches only by chance.
-            // Poetry's form has no sign.
-            "triton"
-                if requirement
-                    .specifier
-                    .as_str()
-                    .trim_start_matches("==")
-                    .starts_with(|c: char| c.is_ascii_digit()) =>
-            {
-                let release = newest(requirement.specifier.as_str());
+            "triton" => {
+                // Poetry's form has no sign.
+                let specifier = requirement.specifier.as_str();
+                let version = specifier.trim_start_matches("==");
+                let is_pinned = version.starts_with(|c: char| c.is_ascii_digit());
+                let release = newest(specifier).filter(|_| is_pinned);
                 let obstacle = release
                     .and_then(|release| releases::obstacle("triton", release, cx.target))
                     .map_or_else(String::new, |obstacle| format!(" {obstacle}"));
+                // Without a version it may be the release that PyTorch requires; a pin is that only by chance.
+                let severity = if is_pinned {
+                    Severity::Warning
+                } else {
+                    Severity::Info
+                };
                 cx.report(
                     &RULE,
-                    Severity::Warning,
+                    severity,
                     range,
                     format!(
                         "PyTorch's ROCm wheels install Triton as {own}; pip puts this one into the same folder, over it.{obstacle}"

@@ -1,5 +1,6 @@
 //! Code that several rules share. No rule is in here.
 
+pub(crate) mod lines;
 pub(crate) mod packages;
 pub(crate) mod releases;
 pub(crate) mod specifiers;

@@ -68,12 +68,16 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
         // A vLLM that is installed satisfies any version, but an image without ROCm has none, and an upgrade takes PyPI's.
         let is_any = name == "vllm"
             && newest.is_none()
-            && (cx.language != Language::Dockerfile || has_rocm || from.contains(['/', '$', '+']))
             && !is_installed_with(cx, requirement, &["-U", "--upgrade"]);
+        let is_elsewhere = is_any
+            && (has_rocm
+                || from.contains(['/', '$', '+'])
+                || requirement.extras.as_str().contains("cuda"));
+        let is_any = is_any && cx.language != Language::Dockerfile;
         let known = known.filter(|package| {
             // A lock file also lists what other packages require.
             let is_silent = is_locked
-                || is_any
+                || is_elsewhere
                 || is_fine(package, newest)
                 || has_index && package.advice.contains(" index ");
             obstacle.is_some() || !is_silent
@@ -83,9 +87,14 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
                 && (package.severity == Severity::Error || !only_errors)
                 && !is_built_here(cx, package, requirement, has_rocm)
             {
+                let severity = if is_any {
+                    Severity::Info
+                } else {
+                    package.severity
+                };
                 cx.report(
                     of,
-                    package.severity,
+                    severity,
                     requirement.name.range(),
                     message(package, newest, obstacle),
                     fix(cx, package, requirement),

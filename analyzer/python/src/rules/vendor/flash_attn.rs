@@ -56,6 +56,7 @@ declare_rule! {
     /// ```
     ///
     /// ```requirements
+    /// --extra-index-url https://download.pytorch.org/whl/rocm7.2
     /// torch>=2.11
     /// ```
     ///
