@@ -12,10 +12,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from hipward_kernels.bench import op_cases, results, routed
+from hipward_kernels.bench import op_cases, results, rivals, routed
 from hipward_kernels.bench import ops as bench
 from hipward_kernels.bench.core import RESULTS
-from hipward_kernels.bench.op_cases import Case, MissingRivalError
+from hipward_kernels.bench.op_cases import Case
+from hipward_kernels.bench.rivals import QUACK, MissingRivalError
 from hipward_kernels.bench.routed_cases import SIZES, cases
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def test_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypatch: pyt
         bench.main()
         with file.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-        assert len(rows) == times_run * 34
+        assert len(rows) == times_run * 39
     assert {row["op"] for row in rows} == set(op_cases.ROW_OPS)
     for row in rows:
         assert float(row["ci_low_ms"]) <= float(row["median_ms"]) <= float(row["ci_high_ms"])
@@ -56,8 +57,8 @@ def no_liger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(op_cases, "UNPACKED", tmp_path / "nothing")
-    monkeypatch.setattr(op_cases, "version", version)
+    monkeypatch.setattr(rivals, "UNPACKED", tmp_path / "nothing")
+    monkeypatch.setattr(rivals, "version", version)
 
 
 @pytest.mark.usefixtures("no_liger")
@@ -155,11 +156,11 @@ def test_quack_is_a_rival_on_new_nvidia_gpus(monkeypatch: pytest.MonkeyPatch) ->
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    monkeypatch.setattr(op_cases, "version", missing)
+    monkeypatch.setattr(rivals, "version", missing)
     for capability, has in (((9, 0), True), ((8, 0), False)):
         monkeypatch.setattr("torch.cuda.get_device_capability", lambda _, of=capability: of)
-        assert op_cases.quack_has("rmsnorm", RMSNORM.device) is has
-        assert not op_cases.quack_has("silu_mul", RMSNORM.device)
+        assert QUACK.has("rmsnorm", RMSNORM.device) is has
+        assert not QUACK.has("silu_mul", RMSNORM.device)
     monkeypatch.setattr("torch.cuda.get_device_capability", lambda _: (9, 0))
     with pytest.raises(MissingRivalError, match=r"QuACK is not installed.*--without quack"):
         dict(RMSNORM.rivals(["liger"]))

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from functools import partial
+from importlib.metadata import PackageNotFoundError
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from hipward_kernels.bench import rivals
 from hipward_kernels.bench import training as bench
+from hipward_kernels.bench.op_cases import OURS as OPS
+from hipward_kernels.bench.op_cases import Case
+from hipward_kernels.bench.rivals import HEAD_DIM, HEADS, KV_HEADS
 from hipward_kernels.dispatch.registry import disabled, disabled_by
 from hipward_kernels.jit import extension
 from hipward_kernels.jit.driver import INVALID_CONTEXT, LaunchError
@@ -328,14 +334,55 @@ def test_benchmark_needs_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "there is no GPU here" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("op", bench.VARIANTS)
-def test_benchmark_compares_variants_that_agree(op: str) -> None:
-    case = bench.Case(op, (8, 64), torch.float32, torch.device("cpu"))
-    leaves, gradients = case.leaves(), case.gradients()
-    bench.check(case, leaves, gradients)
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--op", "rmsnorm,norm"], "there is no op norm; the ops are rmsnorm"),
+        (["--dtype", "float64"], "no gradients are compared in float64"),
+    ],
+)
+def test_benchmark_names_an_unknown_op_and_dtype(
+    option: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["training", *option])
+    with pytest.raises(SystemExit, match="2"):
+        bench.main()
+    assert message in capsys.readouterr().err
+
+
+def test_benchmark_without_a_rival_of_its_last_op_ends_before_measuring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    file = tmp_path / "training.csv"
+    monkeypatch.setattr(rivals, "UNPACKED", tmp_path / "nothing")
+    monkeypatch.setattr(rivals, "version", missing)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.current_device", lambda: 0)
+    monkeypatch.setattr("torch.cuda.get_device_capability", lambda _: (9, 0))
+    monkeypatch.setattr(sys, "argv", ["training", "--op", "rope,swiglu", "--without", "quack", "--results", str(file)])
+    with pytest.raises(SystemExit, match="2"):
+        bench.main()
+    assert "Liger-Kernel is not installed" in capsys.readouterr().err
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_benchmark_compares_variants_that_agree(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without its code generator, which other tests run.
+    monkeypatch.setattr("torch.compile", partial(torch.compile, backend="aot_eager"))
+    columns = {"rope": 256, "qkv_rope": (HEADS + 2 * KV_HEADS) * HEAD_DIM}.get(op, 64)
+    case = Case(op, (8, columns), torch.float32, torch.device("cpu"))
+    arguments = bench.arguments_of(case)
+    gradients = bench.gradients_of(case, arguments)
+    bench.check(case, arguments, gradients)
+    variants = bench.variants_of(case, [])
+    assert list(variants) == ["hipward", "torch.compile", case.torch_op()]
     wanted = None
-    for call in case.variants([]).values():
-        bench.step(call, leaves, gradients)
-        found = [leaf.grad for leaf in leaves]
+    for call in variants.values():
+        bench.step(call, arguments, gradients)
+        found = [argument.grad for argument in arguments if argument.requires_grad]
         wanted = wanted or found
         torch.testing.assert_close(found, wanted)

@@ -5,17 +5,15 @@ This module times nothing.
 
 from __future__ import annotations
 
-import importlib
-import sys
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from hipward_kernels.bench import rivals
+from hipward_kernels.bench.rivals import EPS, HEAD_DIM, HEADS, KV_HEADS
 from hipward_kernels.ops import (
     add_rmsnorm,
     cross_entropy,
@@ -26,33 +24,21 @@ from hipward_kernels.ops import (
     rope,
     silu_mul,
     softmax,
+    swiglu,
 )
 from hipward_kernels.ops.rope import rope_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator
 
-EPS = 1e-6
 ROWS = (1, 32, 2048, 16384)
 COLUMNS = (1024, 4096, 8192, 16384, 65536)
-ROW_OPS = ("rmsnorm", "add_rmsnorm", "layernorm", "softmax", "silu_mul", "gelu_mul")
+ROW_OPS = ("rmsnorm", "add_rmsnorm", "layernorm", "softmax", "silu_mul", "gelu_mul", "swiglu")
 """Ops on rows of any number and length."""
-HEADS, KV_HEADS, HEAD_DIM = 32, 8, 128
 LENGTH = 2048
 
 CLAIMED = {"rmsnorm": 3.4, "add_rmsnorm": 2.8, "gelu_mul": 1.6, "silu_mul": 1.4}
 """Speed-ups over eager that the project's source documents claim without naming device, shape or dtype."""
-
-LIGER, QUACK = "liger", "quack"
-"""The names under which `--without` leaves out the rivals from other packages, Liger-Kernel and QuACK."""
-UNPACKED = Path(__file__).parents[2] / ".liger"
-"""The folder for an unpacked Liger-Kernel wheel, for hosts where it is neither installed nor on PYTHONPATH."""
-LIGER_HELP = (
-    "Liger-Kernel (`pip install --no-deps liger-kernel==0.8.5`) is one of the rivals. It is imported "
-    "like any package. For a machine without network, download the wheel elsewhere (`pip download --no-deps "
-    "liger-kernel==0.8.5`), unpack it into a folder with `python -m zipfile -e WHEEL FOLDER`, and put the folder on "
-    "PYTHONPATH; the folder kernels/.liger needs no PYTHONPATH."
-)
 
 
 def plain_rmsnorm(x: Tensor, weight: Tensor) -> Tensor:
@@ -90,6 +76,12 @@ def plain_gelu_mul(gate: Tensor, up: Tensor) -> Tensor:
     return F.gelu(gate, approximate="tanh") * up
 
 
+def plain_swiglu(x: Tensor) -> Tensor:
+    """The baseline: SwiGLU of a fused projection as most models write it, in two kernels."""
+    gate, up = x.chunk(2, -1)
+    return F.silu(gate) * up
+
+
 def plain_rope(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """The baseline: RoPE as Hugging Face's Llama writes it, with the table's rows doubled."""
     cos, sin = (torch.cat([table, table], -1).unsqueeze(-2).to(x.dtype) for table in (cos, sin))
@@ -109,19 +101,6 @@ def plain_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits.float(), labels)
 
 
-QUACK_HELP = (
-    "QuACK (`pip install quack-kernels`) is a rival on NVIDIA GPUs from sm_90 on. For a machine without network, "
-    "install it elsewhere into a folder with `pip install --target FOLDER`, and put the folder on PYTHONPATH."
-)
-
-WAIVE = "`--without liger` measures without it, and the rows record that."
-WAIVE_QUACK = "`--without quack` measures without it, and the rows record that."
-
-
-class MissingRivalError(Exception):
-    """A rival cannot be imported. The message states how to install it or leave it out."""
-
-
 @dataclass(frozen=True)
 class Case:
     """One op at one shape."""
@@ -138,7 +117,7 @@ class Case:
     def arguments(self) -> tuple[Tensor, ...]:
         """Fresh random arguments."""
         rows, columns = self.shape
-        x = self._random(rows, columns)
+        x = self._random(rows, 2 * columns if self.op == "swiglu" else columns)
         rest: dict[str, list[tuple[int, ...]]] = {
             "rmsnorm": [(columns,)],
             "add_rmsnorm": [self.shape, (columns,)],
@@ -146,6 +125,7 @@ class Case:
             "softmax": [],
             "silu_mul": [self.shape],
             "gelu_mul": [self.shape],
+            "swiglu": [],
         }
         if self.op in rest:
             return x, *(self._random(*shape) for shape in rest[self.op])
@@ -167,7 +147,7 @@ class Case:
             return 2 * elements * size + min(rows, LENGTH) * HEAD_DIM * 4
         if self.op == "cross_entropy":
             return elements * size + rows * 8
-        tensors = {"rmsnorm": 2, "add_rmsnorm": 4, "layernorm": 2, "softmax": 2, "silu_mul": 3, "gelu_mul": 3}[self.op]
+        tensors = {"add_rmsnorm": 4, "silu_mul": 3, "gelu_mul": 3, "swiglu": 3}.get(self.op, 2)
         parameters = {"rmsnorm": 1, "add_rmsnorm": 1, "layernorm": 2}.get(self.op, 0)
         return (tensors * elements + parameters * columns) * size
 
@@ -181,13 +161,7 @@ class Case:
 
     def torch_op(self) -> str:
         """The name of the variant that uses PyTorch's own op, or the smallest number of its ops."""
-        own = {
-            "rmsnorm": "F.rms_norm",
-            "add_rmsnorm": "add, F.rms_norm",
-            "layernorm": "F.layer_norm",
-            "softmax": "F.softmax",
-        }
-        return own.get(self.op, "eager")
+        return TORCH[self.op][0] if self.op in TORCH else "eager"
 
     def rivals(self, without: Collection[str] = ()) -> Iterator[tuple[str, Callable[..., Any]]]:
         """The other implementations, except torch.compile, which is created when it is measured.
@@ -198,37 +172,27 @@ class Case:
         Raises:
             MissingRivalError: A rival that is not left out is not installed.
         """
-        if self.op == "rmsnorm":
-            yield "F.rms_norm", lambda x, weight: F.rms_norm(x, x.shape[-1:], weight, EPS)
-        if self.op == "add_rmsnorm":
-            yield "add, F.rms_norm", _add_then_rms_norm
-        if self.op == "layernorm":
-            yield "F.layer_norm", lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], weight, bias, EPS)
-        if self.op == "softmax":
-            yield "F.softmax", lambda x: F.softmax(x, -1)
-        if self._liger_has_it() and LIGER not in without:
-            yield "Liger", liger_function(self.op)
-        if quack_has(self.op, self.device) and QUACK not in without:
-            yield "quack", quack_function(self.op)
+        if self.op in TORCH:
+            yield TORCH[self.op]
+        yield from rivals.rivals(self.op, self.device, without)
 
     def packages(self, without: Collection[str]) -> list[str]:
         """The rivals from other packages, each with its version or the note that it was left out."""
-        found = []
-        if self._liger_has_it():
-            found.append("without Liger" if LIGER in without else f"Liger {liger_version()}")
-        if quack_has(self.op, self.device):
-            found.append("without quack" if QUACK in without else f"quack {quack_version()}")
-        return found
-
-    def _liger_has_it(self) -> bool:
-        """Whether Liger-Kernel has the op on this device: its Triton kernels do not run on a CPU."""
-        return self.op in LIGER_FUNCTIONS and self.device.type == "cuda"
+        return rivals.versions(self.op, self.device, without)
 
 
 def _add_then_rms_norm(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     total = x + residual
     return F.rms_norm(total, total.shape[-1:], weight, EPS), total
 
+
+TORCH: dict[str, tuple[str, Callable[..., Any]]] = {
+    "rmsnorm": ("F.rms_norm", lambda x, weight: F.rms_norm(x, x.shape[-1:], weight, EPS)),
+    "add_rmsnorm": ("add, F.rms_norm", _add_then_rms_norm),
+    "layernorm": ("F.layer_norm", lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], weight, bias, EPS)),
+    "softmax": ("F.softmax", lambda x: F.softmax(x, -1)),
+}
+"""PyTorch's own ops, where the baseline is written in several."""
 
 EAGER: dict[str, Callable[..., Any]] = {
     "rmsnorm": plain_rmsnorm,
@@ -237,6 +201,7 @@ EAGER: dict[str, Callable[..., Any]] = {
     "softmax": plain_softmax,
     "silu_mul": plain_silu_mul,
     "gelu_mul": plain_gelu_mul,
+    "swiglu": plain_swiglu,
     "rope": plain_rope,
     "qkv_rope": plain_qkv_rope,
     "cross_entropy": plain_cross_entropy,
@@ -249,94 +214,11 @@ OURS: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "silu_mul": silu_mul,
     "gelu_mul": gelu_mul,
+    "swiglu": swiglu,
     "rope": rope,
     "qkv_rope": lambda qkv, cos, sin: qkv_rope(qkv, cos, sin, HEADS, KV_HEADS),
     "cross_entropy": cross_entropy,
 }
-
-
-LIGER_FUNCTIONS: dict[str, tuple[str, str, tuple[Any, ...]]] = {
-    "rmsnorm": ("rms_norm", "LigerRMSNormFunction", (EPS, 0.0, "llama", False)),
-    "add_rmsnorm": ("fused_add_rms_norm", "LigerFusedAddRMSNormFunction", (EPS, 0.0, "llama", False)),
-    "layernorm": ("layer_norm", "LigerLayerNormFunction", (EPS,)),
-    "softmax": ("softmax", "LigerSoftmaxFunction", ()),
-    "silu_mul": ("swiglu", "LigerSiLUMulFunction", ()),
-    "gelu_mul": ("geglu", "LigerGELUMulFunction", ()),
-}
-"""By op: module, function and further arguments. `False` forbids the backward to overwrite its inputs."""
-
-
-def liger_version() -> str:
-    """The version of Liger-Kernel.
-
-    Raises:
-        MissingRivalError: It is not installed.
-    """
-    if UNPACKED.is_dir() and str(UNPACKED) not in sys.path:
-        sys.path.append(str(UNPACKED))
-    try:
-        return version("liger-kernel")
-    except PackageNotFoundError as error:
-        raise MissingRivalError(f"Liger-Kernel is not installed. {LIGER_HELP} {WAIVE}") from error
-
-
-def liger_function(op: str) -> Callable[..., Any]:
-    """Liger-Kernel's implementation of an op.
-
-    Raises:
-        MissingRivalError: It is not installed or cannot be imported.
-    """
-    found = liger_version()
-    module, name, rest = LIGER_FUNCTIONS[op]
-    try:
-        function = getattr(importlib.import_module(f"liger_kernel.ops.{module}"), name).apply
-    except (ImportError, AttributeError) as error:
-        raise MissingRivalError(f"Liger-Kernel {found} has no usable {module}.{name}: {error}. {WAIVE}") from error
-    return lambda *arguments: function(*arguments, *rest)
-
-
-QUACK_FUNCTIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
-    "rmsnorm": ("rmsnorm", {"eps": EPS}),
-    "softmax": ("softmax", {}),
-}
-"""By op: QuACK's function, in a module of the same name, and further arguments."""
-
-QUACK_CAPABILITY = (9, 0)
-"""The oldest NVIDIA GPUs that QuACK supports."""
-
-
-def quack_has(op: str, device: torch.device) -> bool:
-    """Whether QuACK has the op on this device."""
-    if op not in QUACK_FUNCTIONS or device.type != "cuda" or torch.version.hip or not torch.cuda.is_available():
-        return False
-    return torch.cuda.get_device_capability(device) >= QUACK_CAPABILITY
-
-
-def quack_version() -> str:
-    """The version of QuACK.
-
-    Raises:
-        MissingRivalError: It is not installed.
-    """
-    try:
-        return version("quack-kernels")
-    except PackageNotFoundError as error:
-        raise MissingRivalError(f"QuACK is not installed. {QUACK_HELP} {WAIVE_QUACK}") from error
-
-
-def quack_function(op: str) -> Callable[..., Any]:
-    """QuACK's implementation of an op.
-
-    Raises:
-        MissingRivalError: It is not installed or cannot be imported.
-    """
-    found = quack_version()
-    name, rest = QUACK_FUNCTIONS[op]
-    try:
-        function = getattr(importlib.import_module(f"quack.{name}"), name)
-    except (ImportError, AttributeError) as error:
-        raise MissingRivalError(f"QuACK {found} has no usable {name}: {error}. {WAIVE_QUACK}") from error
-    return lambda *arguments: function(*arguments, **rest)
 
 
 def cases(dtype: torch.dtype, device: torch.device) -> list[Case]:

@@ -34,17 +34,13 @@ from hipward_kernels.bench.core import (
 )
 from hipward_kernels.bench.op_cases import (
     CLAIMED,
-    LIGER,
-    LIGER_HELP,
-    QUACK,
-    QUACK_HELP,
     ROW_OPS,
     Case,
-    MissingRivalError,
     cases,
 )
 from hipward_kernels.bench.perftest import argument_sets, clock_of, copy_rate
 from hipward_kernels.bench.results import Measurement, append, rows
+from hipward_kernels.bench.rivals import LIGER_HELP, OPTIONS, PACKAGES, QUACK_HELP, MissingRivalError
 from hipward_kernels.dispatch.registry import EAGER, only
 from hipward_kernels.gpu.facts import product_named
 from hipward_kernels.harness.environment import environment
@@ -76,7 +72,8 @@ def implementations(case: Case, without: Collection[str] = ()) -> dict[str, Call
 
 def rivals_of(case: Case, without: Collection[str]) -> str:
     """Names of the rivals, with the versions of those that are packages; and of those left out."""
-    own = [name for name, _ in case.rivals(without) if name not in ("Liger", "quack")]
+    packages = [package.name for package in PACKAGES]
+    own = [name for name, _ in case.rivals(without) if name not in packages]
     return ", ".join([COMPILE, *own, *case.packages(without)])
 
 
@@ -202,7 +199,7 @@ def main() -> None:
     made.epilog = f"{LIGER_HELP} {QUACK_HELP}"
     made.add_argument("--shape", help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops")
     made.add_argument(
-        "--without", action="append", default=[], choices=[LIGER, QUACK], help="a rival to leave out; its rows say so"
+        "--without", action="append", default=[], choices=OPTIONS, help="a rival to leave out; its rows say so"
     )
     options = made.parse_args()
     device = device_of(options, made)
