@@ -6,11 +6,14 @@ hide memory's latency, by the floor that `amd_report.py` derives for the op and 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hipward_kernels.bench.amd_report import REPORT, Kernel, kernels, read, row
+from hipward_kernels.bench.amd_report import REPORT, Kernel, beside, kept, kernels, older, read, row
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KERNELS = list(kernels())
 
@@ -37,10 +40,32 @@ def test_machine_code(kernel: Kernel, published: dict[tuple[Any, ...], Any]) -> 
         line = published.get((made.name, made.threads))
         assert line is not None, f"{made.name} is not in {REPORT.name}: python -m hipward_kernels.bench.amd_report"
         # Another compiler may use other registers; the floors above hold for it all the same.
-        assert line == made or line.compiler != made.compiler, (
+        assert [line] == beside([made], kept([line])) or line.compiler != made.compiler, (
             f"renew {REPORT.name}: python -m hipward_kernels.bench.amd_report"
         )
 
 
 def test_report_has_no_removed_kernel(published: dict[tuple[Any, ...], Any]) -> None:
     assert len(published) == sum(len(kernel.archs) for kernel in KERNELS)
+
+
+def test_older_numbers_stand_beside_those_of_the_same_kernel(tmp_path: Path) -> None:
+    table = tmp_path / "older.csv"
+    table.write_text(
+        "op,tier,kernel,dtype,shape,arch,compiler,threads,vgprs,lds_bytes,spills,occupancy,occupancy_floor,loads_16,"
+        "loads_narrower,stores_16\nsilu_mul,hip,forward,bf16,any,gfx942,clang 21,256,35,0,0,7,3,2,1,1\n"
+    )
+    lines = [line for line in read(REPORT) if line.op == "silu_mul" and line.tier == "hip" and line.dtype == "bf16"]
+    made = {line.key: line for line in beside(lines, older(table))}
+    with_older = made.pop(("silu_mul", "hip", "forward", "bf16", "any", "gfx942"))
+    assert (with_older.vgprs_before, with_older.waves_per_simd_before) == (35, 7)
+    assert (with_older.loads_16_before, with_older.loads_narrower_before) == (2, 1)
+    assert list(made.values()) == [line for line in lines if line.key != with_older.key]
+
+
+def test_report_shows_the_numbers_before_the_kernels_were_planned_for_amd(
+    published: dict[tuple[Any, ...], Any],
+) -> None:
+    lines = [line for line in published.values() if line.vgprs_before is not None]
+    assert {line.op for line in lines} >= {"rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul", "rope", "cross_entropy"}
+    assert any(line.loads_16 != line.loads_16_before for line in lines)

@@ -9,6 +9,9 @@ Registers, LDS and the wavefronts of a workgroup decide how many workgroups fit 
 `bandwidth / units * latency` bytes in flight, and a wavefront requests 64 lanes x 16 bytes x vectors of each input. A
 kernel that reduces a row needs a second workgroup, which loads while the first one waits at its barrier, or twice
 the floor's wavefronts in one.
+
+The columns `_before` are those of an older version of the kernels, with its launches, from the table that was made
+there; empty for kernels that it did not have. They stay as they are unless `--before` names another table.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import csv
 import itertools
 import math
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +53,7 @@ from hipward_kernels.ops.swiglu import triton as swiglu_triton
 from hipward_kernels.quantization import triton as quantization_triton
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from _typeshed import DataclassInstance
 
@@ -387,6 +390,15 @@ class Row:
     loads_16: int
     loads_narrower: int
     stores_16: int
+    vgprs_before: int | None = None
+    waves_per_simd_before: int | None = None
+    loads_16_before: int | None = None
+    loads_narrower_before: int | None = None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What identifies the kernel in another version of the table."""
+        return self.op, self.tier, self.kernel, self.dtype, self.shape, self.arch
 
     @property
     def fills(self) -> bool:
@@ -428,6 +440,33 @@ def row(kernel: Kernel, arch: str) -> Row:
     )
 
 
+BEFORE = ("vgprs", "waves_per_simd", "loads_16", "loads_narrower")
+"""The columns that are kept of an older version."""
+
+Older = dict[tuple[str, ...], dict[str, int | None]]
+
+
+def beside(rows: Iterable[Row], numbers: Older) -> list[Row]:
+    """The rows with the older numbers of their kernels."""
+    return [replace(row, **numbers.get(row.key, {})) for row in rows]  # type: ignore[arg-type]
+
+
+def kept(table: Iterable[Row]) -> Older:
+    """The older numbers in a table."""
+    return {row.key: {f"{name}_before": getattr(row, f"{name}_before") for name in BEFORE} for row in table}
+
+
+def older(path: Path) -> Older:
+    """The numbers of an older table, which may have called `waves_per_simd` occupancy."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            tuple(line[name] for name in ("op", "tier", "kernel", "dtype", "shape", "arch")): {
+                f"{name}_before": int(line.get(name) or line["occupancy"]) for name in BEFORE
+            }
+            for line in csv.DictReader(file)
+        }
+
+
 def compiler(tier: str) -> str:
     """The name and version of the compiler of a tier's kernels."""
     return f"triton {triton.__version__}" if tier == "triton" else f"clang {clang('gfx950').version}"
@@ -443,10 +482,10 @@ def write(rows: Sequence[DataclassInstance], path: Path) -> None:
 
 def read(path: Path) -> list[Row]:
     """Reads the report."""
-    numbers = {field.name for field in fields(Row) if field.type == "int"}
+    texts = {field.name for field in fields(Row) if field.type == "str"}
     with path.open(encoding="utf-8", newline="") as file:
         return [
-            Row(**{name: int(text) if name in numbers else text for name, text in line.items()})  # type: ignore[arg-type]
+            Row(**{name: text if name in texts else int(text) if text else None for name, text in line.items()})  # type: ignore[arg-type]
             for line in csv.DictReader(file)
         ]
 
@@ -459,6 +498,7 @@ def main() -> None:
         "--op", action="append", choices=sorted({kernel.op for kernel in kernels()}), help="only this op"
     )
     parser.add_argument("--arch", action="append", choices=list(PRODUCTS), help="only this architecture")
+    parser.add_argument("--before", type=Path, help="table of an older version, for the columns `_before`")
     options = parser.parse_args()
     if (options.op or options.arch) and options.out == REPORT:
         parser.error("a part of the report would replace all of it; choose another file with --out")
@@ -469,6 +509,8 @@ def main() -> None:
         if kernel.op in (options.op or [kernel.op]) and arch in (options.arch or [arch])
     ]
     made = [row(kernel, arch) for kernel, arch in chosen]
+    if options.before or options.out.exists():
+        made = beside(made, older(options.before) if options.before else kept(read(options.out)))
     write(made, options.out)
     for line in made:
         bad = line.spills or not line.fills or not line.loads_16

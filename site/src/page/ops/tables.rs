@@ -28,7 +28,7 @@ const MEASURED: [Column; 17] = [
     ("Note", "note", as_it_is),
 ];
 
-const CONDITIONS: [(&str, &str); 8] = [
+const CONDITIONS: [(&str, &str); 9] = [
     ("Device", "device"),
     ("PyTorch", "torch"),
     ("Triton", "triton"),
@@ -36,6 +36,7 @@ const CONDITIONS: [(&str, &str); 8] = [
     ("Driver", "driver"),
     ("Caches", "cache"),
     ("Stop rule", "stop_rule"),
+    ("Rivals", "rivals"),
     ("Measured on", "date"),
 ];
 
@@ -61,7 +62,7 @@ const EXECUTED: [Column; 9] = [
     ("Compiler", "compiler", as_it_is),
 ];
 
-const MACHINE_CODE: [Column; 14] = [
+const MACHINE_CODE: [Column; 16] = [
     ("Backend", "tier", as_it_is),
     ("Kernel", "kernel", as_it_is),
     ("Shape", "shape", as_it_is),
@@ -69,6 +70,7 @@ const MACHINE_CODE: [Column; 14] = [
     ("Architecture", "arch", as_it_is),
     ("Threads", "threads", as_it_is),
     ("VGPRs", "vgprs", as_it_is),
+    ("VGPRs before", "vgprs_before", as_it_is),
     ("LDS, bytes", "lds_bytes", as_it_is),
     ("Spills", "spills", as_it_is),
     ("Workgroups per CU", "workgroups", as_it_is),
@@ -76,6 +78,7 @@ const MACHINE_CODE: [Column; 14] = [
     ("Waves per CU", "waves", as_it_is),
     ("At least wanted", "waves_floor", as_it_is),
     ("16-byte loads", "loads_16", as_it_is),
+    ("16-byte loads before", "loads_16_before", as_it_is),
 ];
 
 /// Meaning of the columns, and which number to quote.
@@ -153,7 +156,7 @@ pub(super) fn machine_code(site: &Site, op: &Op) -> Option<AnyView> {
         view! {
             <h2 id="machine-code">"Machine code on AMD"</h2>
             <p>
-                "Compiled, not run: nothing has been measured on an AMD GPU. The tests compile each kernel again and compare it with this table: no spills, 16-byte loads, and at least as many wavefronts on a SIMD as are needed to keep the memory busy. "
+                "Compiled, not run: nothing has been measured on an AMD GPU. The tests compile each kernel again and compare it with this table: no spills, 16-byte loads, and at least as many wavefronts on a compute unit as are needed to keep the memory busy. “Before” are the kernels as they were measured on an H200, before their launches were planned for AMD. "
                 <a href=site.href(&Route::Isa)>"See a kernel’s instructions"</a>
             </p>
             <details>
