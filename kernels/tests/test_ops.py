@@ -20,9 +20,10 @@ from hipward_kernels.ops import (
     rope,
     silu_mul,
     softmax,
+    swiglu,
 )
 from hipward_kernels.ops.rope import LAYOUTS, convert_weight, rope_table
-from hipward_kernels.projections import FusedGatedMLP, FusedGateUp, FusedQKV
+from hipward_kernels.projections import FusedGatedMLP, FusedGateUp, FusedQKV, gate_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -253,6 +254,22 @@ def test_fused_gate_up_equals_two_products(gate_bias: bool, up_bias: bool) -> No
     torch.testing.assert_close(fused(x), down(silu_mul(gate(x), up(x))))
     fused(x).sum().backward()
     assert [name for name, parameter in fused.named_parameters() if parameter.grad is None] == []
+
+
+def test_fused_gate_up_trains_with_the_op_of_the_joined_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = list[torch.Size]()
+
+    def counted(both: Tensor) -> Tensor:
+        called.append(both.shape)
+        return swiglu(both)
+
+    monkeypatch.setattr(gate_up, "swiglu", counted)
+    fused, x = FusedGateUp(nn.Linear(12, 20), nn.Linear(12, 20)), torch.randn(3, 12)
+    fused(x).sum().backward()
+    assert called == [(3, 40)]
+    with torch.no_grad():
+        fused(x)
+    assert len(called) == 1, "without gradients the halves are read as they are"
 
 
 def test_projections_of_different_sizes_are_rejected() -> None:
