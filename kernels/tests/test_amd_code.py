@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hipward_kernels.bench.amd_report import REPORT, Kernel, beside, kept, kernels, older, read, row
+from hipward_kernels.bench.amd_report import REPORT, WAVEFRONT, Kernel, beside, kept, kernels, older, read, row
+from hipward_kernels.ops.launch import resident_workgroups
+from hipward_kernels.ops.row_plan import BLOCK_THREADS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,3 +71,15 @@ def test_report_shows_the_numbers_before_the_kernels_were_planned_for_amd(
     lines = [line for line in published.values() if line.vgprs_before is not None]
     assert {line.op for line in lines} >= {"rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul", "rope", "cross_entropy"}
     assert any(line.loads_16 != line.loads_16_before for line in lines)
+
+
+def test_backward_of_a_norm_has_no_more_workgroups_than_run_at_once_and_enough_for_the_memory(
+    published: dict[tuple[Any, ...], Any],
+) -> None:
+    for line in published.values():
+        if line.op in ("rmsnorm", "add_rmsnorm", "layernorm") and line.kernel in ("backward", "backward_kernel"):
+            planned = resident_workgroups(line.threads)
+            # LayerNorm of short rows has more registers, so that some of its workgroups wait.
+            waits = line.op == "layernorm" and line.threads == BLOCK_THREADS
+            assert planned <= line.workgroups * (2 if waits else 1), line
+            assert planned * line.threads // WAVEFRONT >= line.waves_floor, line

@@ -33,6 +33,17 @@ ELEMENTS_PER_THREAD = 16
 
 MAX_THREADS = 1024
 
+AMD_LANES = 64
+"""Lanes of a wavefront up to gfx950."""
+
+RESIDENT_THREADS = 1024
+"""Threads of a norm's backward that a compute unit of an AMD GPU runs at the same time: with 100 to 128 registers, four
+wavefronts on each of its four SIMDs (`results/amd_code.csv`)."""
+
+PROGRAMS_PER_COMPUTE_UNIT = 4
+"""Programs of a norm's backward for a multiprocessor of an NVIDIA GPU: enough to hide the latency of memory, few enough
+for small partial gradients."""
+
 INTERPRETING = os.environ.get("TRITON_INTERPRET") == "1"
 
 
@@ -75,6 +86,20 @@ def warp_size_of(device_index: int) -> int:
 def compute_units(device_index: int) -> int:
     """Compute units (NVIDIA: streaming multiprocessors) of a GPU; a few for the CPU, whose index is -1."""
     return torch.cuda.get_device_properties(device_index).multi_processor_count if device_index >= 0 else 4
+
+
+def resident_workgroups(threads: int) -> int:
+    """Workgroups of a norm's backward on a compute unit of an AMD GPU: as many as run at the same time.
+
+    Each has partial gradients of its own, and one that waits for another's end hides no latency.
+    """
+    return max(RESIDENT_THREADS // threads, 1)
+
+
+def backward_programs(rows: int, num_warps: int, warp_size: int, units: int) -> int:
+    """Programs of a norm's backward in Triton, each of which adds up the gradients of its rows."""
+    per_unit = resident_workgroups(num_warps * warp_size) if warp_size == AMD_LANES else PROGRAMS_PER_COMPUTE_UNIT
+    return min(rows, units * per_unit)
 
 
 def as_rows(x: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hipward_kernels.gpu.arch import cluster_of
 from hipward_kernels.ops.hip_launch import VECTOR_BYTES
-from hipward_kernels.ops.launch import next_power_of_two
+from hipward_kernels.ops.launch import next_power_of_two, resident_workgroups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,12 +40,9 @@ BACKWARD_VECTORS = 2
 its gradient, the weight, and the partial gradient of the weight in float32. With more vectors, only one workgroup of
 512 threads has its registers on a compute unit of an AMD GPU."""
 
-BLOCKS_PER_COMPUTE_UNIT = 4
-"""Blocks of AMD's backward: enough to hide the latency of memory, few enough for small partial gradients of the
-weight."""
-
 NVIDIA_BLOCKS, NVIDIA_CLUSTERED_BLOCKS = 2, 16
-"""The same for NVIDIA, if a row has one block, and if it has several. Measured on an H100."""
+"""Blocks of NVIDIA's backward on a multiprocessor, if a row has one block, and if it has several: enough to hide the
+latency of memory, few enough for small partial gradients of the weight. Measured on an H100."""
 
 NVIDIA_THREADS = 512
 """Threads of these blocks on a multiprocessor, if a row has one block of few threads."""
@@ -253,7 +250,7 @@ def nvidia_backward(arch: str, op: str, columns: int, itemsize: int) -> Plan | N
 
 def backward_teams(arch: str, found: Plan, rows: int, units: int) -> int:
     """Blocks or clusters of the backward, each of which has its own partial gradient of the weight."""
-    per_unit = BLOCKS_PER_COMPUTE_UNIT
+    per_unit = resident_workgroups(found.threads)
     if arch.startswith("sm_"):
         few = max(NVIDIA_BLOCKS, NVIDIA_THREADS // found.threads)
         per_unit = found.per_unit or (few if found.cluster == 1 else NVIDIA_CLUSTERED_BLOCKS)

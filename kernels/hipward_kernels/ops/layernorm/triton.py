@@ -22,6 +22,7 @@ from torch import Tensor
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import (
     as_rows,
+    backward_programs,
     compute_units,
     launch,
     launch_device,
@@ -34,9 +35,6 @@ from hipward_kernels.ops.layernorm.autograd import Statistics, function
 
 BACKWARD_ROW_LIMIT = 16384
 """Longest row that a backward program loads into registers: it needs five vectors of a row's length."""
-
-PROGRAMS_PER_COMPUTE_UNIT = 4
-"""Backward programs: enough to hide the latency of memory, few enough for small partial gradients."""
 
 
 @triton.jit
@@ -287,15 +285,16 @@ def backward(
         return dx, dweight, dbias
     x, dy = as_rows(x), as_rows(dy)
     count, columns = x.shape
-    programs = min(count, compute_units(x.get_device()) * PROGRAMS_PER_COMPUTE_UNIT)
+    block = row_block(columns, BACKWARD_ROW_LIMIT)
+    warp_size = warp_size_of(x.get_device())
+    num_warps = warps(block, warp_size)
+    programs = backward_programs(count, num_warps, warp_size, compute_units(x.get_device()))
     kinds = {"HAS_WEIGHT": weight is not None, "HAS_BIAS": bias is not None}
     dweight, dbias = (
         torch.empty((programs, columns) if kind else (1, 1), dtype=torch.float32, device=x.device)
         for kind in kinds.values()
     )
     scale = x if weight is None else weight.contiguous()
-    block = row_block(columns, BACKWARD_ROW_LIMIT)
-    num_warps = warps(block, warp_size_of(x.get_device()))
     inputs, strides = (dy, x, scale, statistics.mean, statistics.scale), (dy.stride(0), x.stride(0))
     with launch_device(x):
         if block >= columns:

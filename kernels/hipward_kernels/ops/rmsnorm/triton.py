@@ -29,6 +29,7 @@ from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import (
     INTERPRETING,
     as_rows,
+    backward_programs,
     compute_units,
     launch,
     launch_device,
@@ -41,9 +42,6 @@ from hipward_kernels.ops.rmsnorm.autograd import functions
 
 BACKWARD_ROW_LIMIT = 16384
 """Longest row that a backward program loads into registers: it needs four vectors of a row's length."""
-
-PROGRAMS_PER_COMPUTE_UNIT = 4
-"""Backward programs: enough to hide the latency of memory, few enough for small partial sums of `dweight`."""
 
 
 @triton.jit
@@ -314,15 +312,16 @@ def backward(
         return dx, None if weight is None else torch.zeros_like(weight)
     x, dy = as_rows(x), as_rows(dy)
     count, columns = x.shape
-    programs = min(count, compute_units(x.get_device()) * PROGRAMS_PER_COMPUTE_UNIT)
+    block = row_block(columns, BACKWARD_ROW_LIMIT)
+    warp_size = warp_size_of(x.get_device())
+    num_warps = warps(block, warp_size)
+    programs = backward_programs(count, num_warps, warp_size, compute_units(x.get_device()))
     has_weight = weight is not None
     scale = x if weight is None else weight.contiguous()
     more = x if dtotal is None else as_rows(dtotal)
     parts = torch.empty((programs, columns) if has_weight else (1, 1), dtype=torch.float32, device=x.device)
-    block = row_block(columns, BACKWARD_ROW_LIMIT)
     strides = (dy.stride(0), x.stride(0))
     constants = {"ADD": dtotal is not None, "HAS_WEIGHT": has_weight, "BLOCK": block}
-    num_warps = warps(block, warp_size_of(x.get_device()))
     with launch_device(x):
         if columns <= BACKWARD_ROW_LIMIT:
             arguments = (dy, x, scale, more, dx, parts, *strides, more.stride(0), count, columns, eps)
