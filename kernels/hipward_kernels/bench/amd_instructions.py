@@ -20,6 +20,7 @@ import torch
 from hipward_kernels import ops
 from hipward_kernels.bench.amd_report import PRODUCTS, WAVEFRONT, compiler, write
 from hipward_kernels.emulate import Report, hip_on, triton_on
+from hipward_kernels.ops.rope import rope_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).parents[2] / "results" / "amd_instructions.csv"
 ROWS, COLUMNS = 32, 4096
+QUERIES, KEYS, HEAD_DIM = 24, 4, 128
+"""Heads of a row's queries, of its keys and of its values, and their length: as many numbers as columns."""
 TIERS = {"hip": hip_on, "triton": triton_on}
 
 
@@ -66,6 +69,8 @@ def cases() -> dict[str, Callable[[], Tensor]]:
 
     x, y, weight, bias = leaf(ROWS, COLUMNS), leaf(ROWS, COLUMNS), leaf(COLUMNS), leaf(COLUMNS)
     labels = torch.randint(0, COLUMNS, (ROWS,))
+    joined, heads = leaf(ROWS, 2 * COLUMNS), leaf(1, ROWS, COLUMNS // HEAD_DIM, HEAD_DIM)
+    qkv, (cos, sin) = leaf(1, ROWS, COLUMNS), rope_table(ROWS, HEAD_DIM)
     return {
         "rmsnorm": lambda: ops.rmsnorm(x, weight),
         "add_rmsnorm": lambda: torch.cat(ops.add_rmsnorm(x, y, weight)),
@@ -73,6 +78,9 @@ def cases() -> dict[str, Callable[[], Tensor]]:
         "softmax": lambda: ops.softmax(x),
         "silu_mul": lambda: ops.silu_mul(x, y),
         "gelu_mul": lambda: ops.gelu_mul(x, y),
+        "swiglu": lambda: ops.swiglu(joined),
+        "rope": lambda: ops.rope(heads, cos, sin),
+        "qkv_rope": lambda: torch.cat(ops.qkv_rope(qkv, cos, sin, QUERIES, KEYS), 2),
         "cross_entropy": lambda: ops.cross_entropy(x, labels),
     }
 
@@ -82,7 +90,13 @@ def measure(op: str, tier: str, arch: str) -> list[Row]:
     call = cases()[op]
     with TIERS[tier](arch) as reports:
         call().sum().backward()  # type: ignore[no-untyped-call]
-    return [_row(op, tier, arch, report) for report in reports]
+    rows = [_row(op, tier, arch, report) for report in reports]
+    forward, *rest = rows
+    # The kernel of RoPE rotates back in the backward.
+    return [
+        forward,
+        *(replace(row, kernel=f"{row.kernel}, inverse") if row.key == forward.key else row for row in rest),
+    ]
 
 
 def _row(op: str, tier: str, arch: str, report: Report) -> Row:

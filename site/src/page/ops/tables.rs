@@ -176,7 +176,7 @@ fn executed(op: &Op) -> Option<AnyView> {
             <details>
                 <summary>{format!("Instructions executed in the emulator ({} rows)", op.executed.len())}</summary>
                 <p>
-                    "32 rows of 4,096 columns in bfloat16. The numbers are instructions of a wavefront for 64 elements, which is one element of each lane; “before” are those of the kernels before sums across lanes used DPP, bfloat16 was rounded two elements at a time, and divisions and exponentials took the short form."
+                    "32 rows of 4,096 columns in bfloat16. The numbers are instructions of a wavefront for 64 elements, which is one element of each lane; “before” are those of the kernels before sums across lanes used DPP, bfloat16 was rounded two elements at a time, and divisions and exponentials took the short form. In the backward of norms on gfx950, one or two of a hundred vector instructions more take the place of exchanges through LDS."
                 </p>
                 {table("Instructions executed", &op.executed, &EXECUTED)}
             </details>
