@@ -165,7 +165,10 @@ another: with so many, part of them still loads."""
 
 
 def kernels() -> Iterator[Kernel]:
-    """Yields every kernel at the shapes that matter for speed."""
+    """Yields every kernel at the shapes that matter for speed.
+
+    Not those that end a decoding step, which read a few kilobytes: `choose`, and the merge of attention's parts.
+    """
     for dtype in ITEMSIZE:
         yield from _norms(dtype)
         yield from _layernorm(dtype)
@@ -266,9 +269,11 @@ def _softmax(dtype: str) -> Iterator[Kernel]:
 def _gated(dtype: str) -> Iterator[Kernel]:
     name = HIP_NAMES[dtype]
     vectors = gated_hip.AMD_VECTORS
-    macros = {"T": name, **gated_hip.macros({}, flat=False, size=VECTOR_BYTES, vectors=vectors), "JOINED": 1}
-    file, on_their_way = OPS / "silu_mul/hip.hip", 48 * vectors
-    yield Kernel("swiglu", "hip", "backward", dtype, "any", gated_hip.THREADS, on_their_way, file, macros)
+    # The halves of a row are apart from each other.
+    apart = {"T": name, **gated_hip.macros({}, flat=False, size=VECTOR_BYTES, vectors=vectors)}
+    file, threads = OPS / "silu_mul/hip.hip", gated_hip.THREADS
+    yield Kernel("swiglu", "hip", "forward", dtype, "any", threads, 32 * vectors, file, apart)
+    yield Kernel("swiglu", "hip", "backward", dtype, "any", threads, 48 * vectors, file, {**apart, "JOINED": 1})
     block = gated_triton.column_block(4096)
     kernel = swiglu_triton.swiglu_backward_kernel
     yield _triton("swiglu", kernel, dtype, "N=4096", block, warps(block, WAVEFRONT), 3, {})
