@@ -46,6 +46,10 @@ const LIBRARIES: &[(&str, &str)] = &[
         "Use PyTorch, or hipBLASLt and rocSOLVER",
     ),
     ("cvcuda", "Use rocCV or torchvision"),
+    (
+        "mxnet",
+        "Replace it, or read records with another library: MXNet is retired, and imports np.bool, which NumPy lacks",
+    ),
     ("PyNvCodec", "Use AMD's rocPyDecode"),
     (
         "MinkowskiEngine torchsparse",
@@ -117,6 +121,10 @@ const FAISS: &[ApiRule] = &[
     faiss("faiss.GpuIndexFlatIP"),
     faiss("faiss.index_cpu_to_gpu"),
     faiss("faiss.index_cpu_to_all_gpus"),
+    faiss("faiss.bruteForceKnn"),
+    faiss("faiss.knn_gpu"),
+    faiss("faiss.GpuIndexFlatConfig"),
+    faiss("faiss.GpuClonerOptions"),
 ];
 
 const CATBOOST: &str = "Train on the CPU, or with XGBoost or LightGBM built for ROCm";

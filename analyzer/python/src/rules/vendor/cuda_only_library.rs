@@ -10,7 +10,7 @@ declare_rule! {
     ///
     /// Finds unguarded imports of libraries whose releases contain CUDA code, and that have no rule of their own:
     /// Transformer Engine, FlashInfer, DeepGEMM, DeepEP, CUTLASS, RAPIDS, KvikIO, nvshmem, nvImageCodec,
-    /// PyNvVideoCodec, cuEquivariance, tiny-cuda-nn, nvdiffrast, spconv, ExLlamaV3, TinyChat, and monitoring tools that query NVIDIA's
+    /// PyNvVideoCodec, cuEquivariance, tiny-cuda-nn, nvdiffrast, spconv, ExLlamaV3, TinyChat, MXNet, and monitoring tools that query NVIDIA's
     /// driver, such as GPUtil and py3nvml. Also finds the indexes of Faiss on GPUs, `device="cuda"` for CTranslate2 and faster-whisper, names that exist on NVIDIA GPUs only, such as `torch.ops.trtllm`,
     /// requirements on the best-known of these libraries, and imported functions that are
     /// named after an NVIDIA architecture (`attention_sm90`).
