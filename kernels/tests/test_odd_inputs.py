@@ -66,6 +66,7 @@ def test_model_on_several_devices_is_refused(tmp_path: Path) -> None:
     job = run(code, directory=tmp_path)
     assert job.error["code"] == "init-error"
     assert "meta" in job.error["message"]
+    assert "Do not name devices in the snippet" in job.error["help"]
 
 
 def test_model_that_runs_in_half_precision_only_is_measured(tmp_path: Path) -> None:
@@ -74,3 +75,47 @@ def test_model_that_runs_in_half_precision_only_is_measured(tmp_path: Path) -> N
     code = snippet("self.check(x)", init=f"self.half(){check}", inputs="[torch.randn(4, 16).half()]")
     job = run(code, "eager-control", directory=tmp_path)
     assert {line["variant"] for line in job.of("sampled")} == {"eager", "eager-control"}, job.lines[-3:]
+
+
+TURN = "torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (8, 2))) * self.turn).flatten(-2)"
+"""RoPE with complex numbers, as Llama computes it."""
+
+
+def test_model_with_a_complex_buffer_is_compared_in_float64(tmp_path: Path) -> None:
+    new = (
+        "class ModelNew(Model):\n    def forward(self, x):\n"
+        "        return (x.unflatten(-1, (8, 2)) * self.turn.real.unsqueeze(-1)).flatten(-2)"
+    )
+    init = "self.register_buffer('turn', torch.polar(torch.ones(8), torch.arange(8.0)))"
+    job = run(snippet(TURN, init=init, new=new), "model-new", directory=tmp_path)
+    (eager,) = job.of("precision", "eager")
+    assert eager["reference"] == "float64"
+    assert eager["outputs"][0]["cosine"] > 0.999_999
+    assert "is too far from the reference" in job.reason("model-new"), "it leaves out the sine"
+
+
+def test_model_with_a_generator_of_its_own_is_refused(tmp_path: Path) -> None:
+    top = "numbers = torch.Generator().manual_seed(3)"
+    job = run(snippet("x + torch.randn(16, generator=numbers)", top=top), directory=tmp_path)
+    assert job.error["message"].startswith("Model returns another result when it is called again")
+    assert "no generator of its own" in job.error["help"]
+
+
+def test_gate_that_accepts_much_is_a_caution(tmp_path: Path) -> None:
+    job = run(snippet("torch.sin(x * 1e9)"), "eager-control", directory=tmp_path)
+    (warning,) = [line["text"] for line in job.of("warning") if "is far from its reference" in line["text"]]
+    assert "Wrong results that are as far from it pass the precision gate" in warning
+
+
+def test_inputs_of_several_shapes_are_a_caution(tmp_path: Path) -> None:
+    job = run(snippet(inputs="[torch.randn(int(torch.randint(1, 99, ())), 16)]"), directory=tmp_path)
+    assert any("get_inputs() returns other shapes each time" in line["text"] for line in job.of("warning"))
+
+
+@pytest.mark.parametrize("call", [1, 3])
+def test_endless_get_inputs_is_named(tmp_path: Path, call: int) -> None:
+    top = f"calls = []\ndef rows():\n    calls.append(1)\n    while len(calls) >= {call}:\n        pass\n    return 4"
+    job = run(snippet(top=top, inputs="[torch.randn(rows(), 16)]"), directory=tmp_path, limit_s=12.0)
+    assert job.error["code"] == "timeout"
+    assert job.error["message"] == "get_inputs did not end within the job's time limit of 12 s."
+    assert job.error["help"].startswith("Look for an infinite loop")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from hipward_kernels.harness.deadline import OutOfTimeError
 from hipward_kernels.harness.failure import JobFailedError, in_words
 from hipward_kernels.harness.lines import Failure
 from hipward_kernels.numerics.nested import flatten, unsupported_form
@@ -122,6 +123,9 @@ class Snippet:
     def _call(self, code: FailureCode, doing: str, function: Callable[[], Any]) -> Any:
         try:
             return function()
+        except OutOfTimeError as error:
+            error.doing = doing
+            raise
         except BaseException as error:
             raise JobFailedError(self.failure(error, code, doing)) from error
 

@@ -25,6 +25,9 @@ LEAST_MARGIN_S, MOST_MARGIN_S = 1.0, 10.0
 class OutOfTimeError(BaseException):
     """A step exceeded its timeout. Not an `Exception`, so that handlers in the snippet do not catch it."""
 
+    doing: str | None = None
+    """The function of the snippet that was interrupted, if it is known: `get_inputs`."""
+
 
 class Deadline:
     """The deadline of a job."""
@@ -73,7 +76,7 @@ class Deadline:
         try:
             yield
         except BaseException as error:
-            if self.has_expired:
+            if self.has_expired and not isinstance(error, OutOfTimeError):
                 # The snippet may have converted the interruption into another exception.
                 raise OutOfTimeError from error
             raise

@@ -35,7 +35,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (
         (
             r"not compiled with CUDA|No CUDA GPUs|No HIP GPUs|Found no NVIDIA driver|CUDA driver|"
-            r"Cannot access accelerator device|same device|two devices"
+            r"Cannot access accelerator device|same device|two devices|invalid device ordinal|meta tensor|"
+            r"device meta"
         ),
         _DEVICE_HELP,
     ),

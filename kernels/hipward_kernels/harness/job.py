@@ -44,7 +44,7 @@ from hipward_kernels.harness.sampling import WALL_FACTOR, StopRule
 from hipward_kernels.harness.tamper import Seals, tampered
 from hipward_kernels.harness.time_shares import SOON_S, is_optional, share_s
 from hipward_kernels.harness.timing import DeviceClock, clock_for
-from hipward_kernels.harness.trials import Trials, results_of
+from hipward_kernels.harness.trials import BESIDE_COPIES, Trials, results_of
 from hipward_kernels.harness.variants import (
     COMPILED,
     CONTROL,
@@ -83,6 +83,9 @@ WARM_SECONDS_AT_MOST = 3.0
 
 EAGER_CALLS = 1
 """Trials in which Model, or its copy, is called once more, to see that its results are repeatable."""
+
+LEAST_COSINE = 0.99
+"""Of Model's results with the reference; below, a warning says that the gate accepts much."""
 
 SAMPLING_OVERHEAD = 2.0
 """Duration of sampling relative to the samples: it includes other calls of a turn, and the creation of inputs."""
@@ -380,8 +383,9 @@ class _Run:
             raise JobFailedError(
                 Failure(
                     "timeout",
-                    f"{what} did not end within the job's time limit of {self.deadline.limit_s:g} s.",
-                    "Make the inputs smaller; the operator of this server can raise the limit with --wall-limit.",
+                    f"{error.doing or what} did not end within the job's time limit of {self.deadline.limit_s:g} s.",
+                    "Look for an infinite loop, or make the inputs smaller; the operator of this server can raise the "
+                    "limit with --wall-limit.",
                 )
             ) from error
 
@@ -520,6 +524,8 @@ class _Run:
             if not _lacks_memory(error):
                 raise
             found = ["It was not checked whether results depend on the inputs, because that needs too much memory."]
+        if len(trials.shapes) > 1:
+            found = [*found, "get_inputs() returns other shapes each time, so each time is that of several shapes."]
         for text in found:
             self.lines.warning(text)
 
@@ -560,16 +566,21 @@ class _Run:
             else:
                 # Model was called for every trial.
                 calls = 1 if variant in (EAGER, CONTROL) else max(WARM_CALLS - result.seeds, 1)
-                warm_s, call_s = warm_up(built.call, origin.inputs, self.device, calls)
+                warm_s, call_s = self._with_memory(
+                    trials, lambda: warm_up(built.call, origin.inputs, self.device, calls)
+                )
             # On a processor, the variants that are built here use no stream, and replay no graph into the same memory.
             if variant in (EAGER, MODEL_NEW) or (self.device.type != "cpu" and variant != CONTROL):
-                self._examine(built)
+                self._with_memory(trials, lambda: self._examine(built))
             self.lines.compile(variant, built_s + warm_s, built.based_on, built.includes)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
             return ()
         if variant == "eager":
             self.eager_errors = result.outputs
+            for output in result.outputs:
+                if output.limit_used is not None and output.cosine < LEAST_COSINE:
+                    self.lines.warning(_far_off(output, result.reference))
         eager = self.eager_behaviour
         # A result in the memory of an input changes with the input's contents.
         lasts = built.results_last and not (eager and (eager.reuses_memory or eager.returns_inputs))
@@ -656,7 +667,9 @@ class _Run:
     def _reject(self, variant: VariantId, error: BaseException, reference: Reference) -> None:
         """Reports that a variant is rejected. Without eager, the job fails."""
         if variant == "eager":
-            raise JobFailedError(self._forward_failure(error)) from error
+            if isinstance(error, OutOfTimeError):
+                raise error
+            raise JobFailedError(self._forward_failure(error, BESIDE_COPIES)) from error
         if isinstance(error, JobFailedError) and error.failure.code == "tampered":
             raise error
         if self.deadline.has_expired:
@@ -667,16 +680,24 @@ class _Run:
             Precision(passed=False, outputs=[], seeds=0, reference=reference.dtype, reason=reason),
         )
 
-    def _forward_failure(self, error: BaseException) -> Failure:
+    def _forward_failure(self, error: BaseException, doing: str = "Model.forward") -> Failure:
         if isinstance(error, JobFailedError):
             return error.failure
-        return self.snippet.failure(error, "forward-error", "Model.forward")
+        return self.snippet.failure(error, "forward-error", doing)
 
 
 def _lacks_memory(error: BaseException) -> bool:
     if isinstance(error, JobFailedError):
         return error.failure.code == "memory-limit"
     return is_out_of_memory(error)
+
+
+def _far_off(output: OutputError, reference: str) -> str:
+    """Warning about a gate that accepts almost any result."""
+    return (
+        f"Model's own output {output.name} is far from its reference in {reference}: their cosine is "
+        f"{output.cosine:.3g}. Wrong results that are as far from it pass the precision gate."
+    )
 
 
 def _too_slow(seconds: float, *, optional: bool) -> str:

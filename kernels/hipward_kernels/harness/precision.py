@@ -30,6 +30,11 @@ MOST_USED = 1e9
 """The largest reported share of the limit, also where no error is allowed, because JSON has no infinity."""
 
 
+REPEATED = 0.01
+"""How far two calls of Model with the same inputs and seed may be apart, relative to the result, where rounding
+explains less: a deep model may add with atomics, in another order each time."""
+
+
 class WrongResultError(Exception):
     """A variant's result does not pass. The message is the end of a sentence about the variant."""
 
@@ -61,6 +66,9 @@ def check(
                 break
             outputs = flatten(result)
             del result
+            if calls < math.inf and not _repeats(outputs, trial):
+                reason = "returned another result for the same inputs and seed"
+                break
         errors, reason = _judge(outputs, trial)
         for error in errors:
             worst[error.name] = _worse(worst.get(error.name, error), error)
@@ -71,6 +79,20 @@ def check(
         # Frees memory that the next trial may need.
         del trial, arguments, outputs
     return Precision(reason is None, list(worst.values()), seeds, trials.reference.dtype, reason)
+
+
+def _repeats(outputs: dict[str, Any], trial: Trial) -> bool:
+    """Whether the results of another call of Model are those of the first, as far as their numbers can be compared."""
+    for name, eager in trial.eager.items():
+        got = outputs.get(name)
+        if not (isinstance(eager, Tensor) and isinstance(got, Tensor) and got.shape == eager.shape):
+            continue
+        if eager.is_floating_point() or eager.is_complex():
+            apart = distance(got, eager)
+            size = apart.expected_rms
+            if apart.rms > max(trial.limit.allowed(eager.dtype, 0.0, size), REPEATED * size):
+                return False
+    return True
 
 
 def passes(outputs: dict[str, Any], trial: Trial) -> bool:

@@ -19,7 +19,22 @@ from hipward_kernels.numerics.sums import with_longest_sum
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_LOW = (torch.float32, torch.bfloat16, torch.float16)
+_LOW = (torch.float32, torch.bfloat16, torch.float16, torch.complex64, torch.complex32)
+_COMPLEX = {torch.float64: torch.complex128, torch.float32: torch.complex64}
+
+
+def _widened(dtype: torch.dtype, wide: torch.dtype) -> torch.dtype:
+    """`wide` for floating-point numbers, its complex type for complex ones; others stay."""
+    if dtype.is_complex:
+        return _COMPLEX[wide]
+    return wide if dtype.is_floating_point else dtype
+
+
+def _convert(model: nn.Module, wide: torch.dtype) -> nn.Module:
+    """Converts parameters and buffers. `Module.to` would drop the imaginary part of complex ones."""
+    # What `Module.to` calls.
+    model._apply(lambda x: x.to(_widened(x.dtype, wide)))  # type: ignore[no-untyped-call]  # noqa: SLF001
+    return model
 
 
 class _Widened(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -38,7 +53,7 @@ class _Widened(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         named = dict(kwargs or {})
         if named.get("dtype") in _LOW:
-            named["dtype"] = self._wide
+            named["dtype"] = _widened(named["dtype"], self._wide)
         return func(*args, **named)
 
 
@@ -72,11 +87,11 @@ class Reference:
         of_call = 0 if seed is None else seed
         for wide in (torch.float64, torch.float32):
             try:
-                self._model, self._wide = copy().to(wide), wide
+                self._model, self._wide = _convert(copy(), wide), wide
                 started = perf_counter()
                 got, longest = with_longest_sum(lambda: self._results(inputs, of_call))
                 seconds = perf_counter() - started
-                wanted = all(x.dtype == wide for x in tensors(got) if x.is_floating_point())
+                wanted = all(x.dtype == _widened(x.dtype, wide) for x in tensors(got))
                 if wanted and seed is not None:
                     self._first = Known(seed, fingerprint(inputs), got, seconds)
                 # Frees memory for the next steps.
@@ -128,7 +143,7 @@ class Reference:
     def _narrow(self) -> None:
         """Computes in float32 from now on, with half the memory."""
         self._wide = torch.float32
-        self._model = self._model.to(torch.float32)
+        self._model = _convert(self._model, torch.float32)
         self.dtype = "float32"
         self.limit = replace(self.limit, reference=torch.float32)
         # Does nothing if no GPU is used.
@@ -136,9 +151,9 @@ class Reference:
 
 
 def _copied(value: Any, dtype: torch.dtype) -> Any:
-    """A copy with floating-point tensors in `dtype`."""
+    """A copy with floating-point tensors in `dtype`, and complex ones in its complex type."""
     if isinstance(value, Tensor):
-        return value.to(dtype if value.is_floating_point() else value.dtype, copy=True)
+        return value.to(_widened(value.dtype, dtype), copy=True)
     if type(value) in (list, tuple):
         return type(value)(_copied(item, dtype) for item in value)
     if type(value) is dict:

@@ -28,6 +28,7 @@ from hipward_kernels.numerics.nested import (
     flatten,
     same_bits,
     size_in_bytes,
+    tensors,
     unsupported_form,
 )
 
@@ -57,6 +58,8 @@ CACHE_SHARE = 1 / 8
 SLOW_SECONDS = 0.5
 """Time of a reference from which on it is kept if its trial is not, and of a trial without a kept reference from which
 on fewer seeds are used, but `FEWEST_SEEDS` at least."""
+BESIDE_COPIES = "Model.forward beside copies of its inputs and results"
+"""What needs memory once Model has run for the first time."""
 SLOW_FACTOR = 2
 """Memory for cached trials and such references together, over that for trials."""
 
@@ -117,6 +120,8 @@ class Trials:
         self.eager_changes_inputs = False
         self.eager_is_random: bool | None = None
         """Whether results change with the seed of the generators that it draws from; None before the first trial."""
+        self.shapes: set[tuple[torch.Size, ...]] = set()
+        """Shapes of the inputs so far."""
         self.containers: frozenset[type] = frozenset()
         """Types of the containers of eager's results (`container_types`)."""
         self._snippet = snippet
@@ -170,6 +175,7 @@ class Trials:
     def _run(self, seed: int) -> Trial:
         started = perf_counter()
         inputs = self._snippet.inputs(seed)
+        self.shapes.add(tuple(each.shape for each in tensors(inputs)))
         arguments = cloned(inputs)
         try:
             result = call_seeded(self._eager, arguments, seed)
@@ -190,7 +196,7 @@ class Trials:
         except JobFailedError:
             raise
         except BaseException as error:
-            failure = self._snippet.failure(error, "forward-error", "Model.forward")
+            failure = self._snippet.failure(error, "forward-error", BESIDE_COPIES)
             raise JobFailedError(failure) from error
         _refuse_other_numbers(eager)
         for name, value in eager.items():
