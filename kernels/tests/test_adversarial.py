@@ -184,7 +184,7 @@ REPLACED = {
     ),
     "import builtins; builtins.max = min": "builtins.max",
     "torch.special.expit = torch.erf": "torch.special.expit",
-    "l = torch.library.Library('aten', 'IMPL'); l.impl('abs', lambda x: x, 'CPU')": "PyTorch's operator abs",
+    "l = torch.library.Library('aten', 'IMPL'); l.impl('abs', lambda x: x, 'CPU')": "PyTorch's operator aten::abs",
     "import sys; sys.modules['time'] = type(sys)('time')": "the module time",
     "import sys; sys.setprofile(lambda *a: None)": "the interpreter's tracing, with a function of its own",
     "class M(torch.overrides.TorchFunctionMode):\n    pass\nM().__enter__()": (
@@ -650,3 +650,101 @@ def test_model_that_needs_modelnew_is_marked(tmp_path: Path) -> None:
     )
     warnings = [line["text"] for line in job.of("warning")]
     assert any("could not be timed in a process without ModelNew: NameError" in text for text in warnings), warnings
+
+
+LATER_STEP = """
+import time
+
+class ModelNew(Model):
+    calls = 0
+    def forward(self, x):
+        ModelNew.calls += 1
+        if ModelNew.calls == 30:
+            change()
+        return torch.tanh(x) + self.weight
+"""
+"""A ModelNew that calls `change` while it is timed."""
+
+SLOWER_PART = "def change():\n    Part.forward = lambda self, x: (time.sleep(0.001), torch.tanh(x))[1]"
+SLOWER_OPERATOR = """
+kept = []
+def slow(x):
+    time.sleep(0.001)
+    return x.sinh() / x.cosh()
+def change():
+    kept.append(torch.library.Library('aten', 'IMPL'))
+    kept[0].impl('tanh', slow, 'CPU')
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [(SLOWER_PART, "methods of Part"), (SLOWER_OPERATOR, "PyTorch's operator aten::tanh")],
+    ids=["a method of a module in Model", "an operator that Model runs"],
+)
+def test_slower_parts_of_model_fail_the_job(tmp_path: Path, change: str, what: str) -> None:
+    part = "class Part(nn.Module):\n    def forward(self, x):\n        return torch.tanh(x)"
+    code = snippet("self.part(x) + self.weight", top=part, init="self.part = Part()", new=f"{LATER_STEP}\n{change}\n")
+    job = run(code, "model-new", directory=tmp_path)
+    assert job.error["code"] == "tampered"
+    assert f"The snippet replaced {what}" in job.error["message"]
+
+
+def test_modelnew_under_a_computed_name_is_compared_with_a_clean_process(tmp_path: Path) -> None:
+    new = LATE.replace("class ModelNew(Model)", "class Quick(Model)") + "    pause.append(1)\n"
+    new += "globals()['Model' + 'New'] = Quick\n"
+    code = snippet("(pause and slow(), x + self.weight)[1]", top="pause = []", new=new)
+    job = run(code, "model-new", directory=tmp_path, cap=2.0)
+    assert any("process that never ran ModelNew" in line["text"] for line in job.of("warning"))
+
+
+def test_threads_of_the_snippet_are_those_of_the_clean_process(tmp_path: Path) -> None:
+    """Its Model takes longer with more threads, in both processes."""
+    waits = "(time.sleep(0.002 * torch.get_num_threads()), x + self.weight)[1]"
+    top = "import time\ntorch.set_num_threads(torch.get_num_threads() + 2)"
+    job = run(snippet(waits, top=top, new="class ModelNew(Model):\n    pass"), "model-new", directory=tmp_path)
+    warnings = [line["text"] for line in job.of("warning")]
+    assert any("The snippet sets PyTorch's threads to" in text for text in warnings), warnings
+    assert not any("process" in text for text in warnings), warnings
+
+
+def test_answers_that_get_inputs_computes_are_of_no_use(tmp_path: Path) -> None:
+    top = (
+        "import time\nanswers = {}\n"
+        "def work(x):\n    time.sleep(0.004)\n    return x * 2\n"
+        "def made():\n    x = torch.randn(64, 16)\n    answers[float(x[0, 0])] = work(x)\n    return x"
+    )
+    new = (
+        "class ModelNew(Model):\n    def forward(self, x):\n"
+        "        found = answers.get(float(x[0, 0]))\n        return work(x) if found is None else found.clone()"
+    )
+    job = run(snippet("work(x)", top=top, new=new, inputs="[made()]"), "model-new", directory=tmp_path, cap=1.0)
+    eager, mine = (
+        sorted(ms for line in job.of("samples", name) for ms in line["ms"]) for name in ("eager", "model-new")
+    )
+    assert mine[len(mine) // 2] > 0.8 * eager[len(eager) // 2]
+
+
+def test_container_whose_elements_are_computed_when_read_is_refused(tmp_path: Path) -> None:
+    top = (
+        "class Out(list):\n    def __iter__(self):\n"
+        "        return (each if isinstance(each, torch.Tensor) else each() for each in list.__iter__(self))"
+    )
+    new = "class ModelNew(Model):\n    def forward(self, x):\n        return Out([lambda: x + self.weight])"
+    job = run(snippet("Out([x + self.weight])", top=top, new=new), "model-new", directory=tmp_path)
+    assert "returned a Out, a class of the snippet whose elements are computed" in job.error["message"]
+
+
+HIDDEN_CTYPES = "import importlib\nc = importlib.import_module('c' + 'types')\nown = c.CDLL(None)"
+
+
+def test_library_that_a_snippet_loads_under_another_name_is_marked(tmp_path: Path) -> None:
+    job = run(snippet(top=HIDDEN_CTYPES), "eager-control", directory=tmp_path)
+    assert job.lines[-1] == {"type": "finished"}
+    assert any("loads a library with ctypes, under another name" in line["text"] for line in job.of("warning"))
+
+
+def test_looking_up_functions_in_c_fails_the_job(tmp_path: Path) -> None:
+    job = run(snippet(top=f"{HIDDEN_CTYPES}\nfind = own.dlsym"), "eager-control", directory=tmp_path)
+    assert job.error["code"] == "tampered"
+    assert "called dlsym with ctypes" in job.error["message"]

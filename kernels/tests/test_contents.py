@@ -150,8 +150,16 @@ def test_slow_get_inputs_is_called_twice(tmp_path: Path) -> None:
     assert len(calls) == 2
 
 
-def test_quick_get_inputs_makes_all_contents(tmp_path: Path) -> None:
+def test_random_contents_of_a_quick_get_inputs_are_generated(tmp_path: Path) -> None:
+    """It could compute the results for its own contents."""
     source, calls = source_of("torch.randn(64, 64)", 0.0, tmp_path)
+    assert not source.is_author
+    source.renew(source.fresh())
+    assert len(calls) == 2
+
+
+def test_quick_get_inputs_makes_all_contents_with_a_structure(tmp_path: Path) -> None:
+    source, calls = source_of("torch.randn(64, 64).triu()", 0.0, tmp_path)
     assert source.is_author
     made = len(calls)
     source.renew(source.fresh())

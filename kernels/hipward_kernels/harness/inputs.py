@@ -2,8 +2,8 @@
 
 With new contents in an old buffer, a snippet that caches results by the identity, the address or the version of its
 inputs returns wrong results or computes them each time. With several buffers, no input stays in a cache for a whole
-run. The contents are those of `get_inputs` if it is fast; otherwise they are generated on the device (`contents.py`),
-and if that is not possible either, each buffer is refilled once.
+run. The contents are generated on the device if their distribution is recognized (`contents.py`). Otherwise they are
+those of `get_inputs`, and if it is slow, each buffer is refilled once.
 """
 
 from __future__ import annotations
@@ -40,24 +40,26 @@ class Source:
     """Arguments with new contents, as often as needed."""
 
     def __init__(self, snippet: Snippet) -> None:
-        """Calls `get_inputs` once or twice."""
+        """Calls `get_inputs` twice.
+
+        Contents are generated where their distribution is recognized, also if `get_inputs` is fast: it could compute
+        the results for its own contents, outside of the timed calls.
+        """
         self.device = snippet.device
         self._snippet = snippet
         self._contents: Contents | None = None
         self.seconds = 0.0
         """Approximate time of `renew`."""
-        first, self.seconds = self._timed()
-        if self.seconds > QUICK_S:
-            # The first call may have included one-time work.
-            second, self.seconds = self._timed()
-            if self.seconds > QUICK_S:
-                self._contents = recognized(first, second, self.device)
-            if self._contents:
-                self._synchronize()
-                started = perf_counter()
-                self._contents.write(second)
-                self._synchronize()
-                self.seconds = perf_counter() - started
+        first = self._author()
+        # The first call may have included one-time work.
+        second, self.seconds = self._timed()
+        self._contents = recognized(first, second, self.device)
+        if self._contents:
+            self._synchronize()
+            started = perf_counter()
+            self._contents.write(second)
+            self._synchronize()
+            self.seconds = perf_counter() - started
         # Used by the next call of `fresh` if arguments are expensive.
         self._first = first if self.seconds > QUICK_S and self._contents is None else None
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from hipward_kernels.harness import contract, cpp_headers, precision, snippet_checks, step_cost, vector_isa
-from hipward_kernels.harness.clean_process import MODEL_NEW as MODEL_NEW_CLASS
 from hipward_kernels.harness.clean_process import CleanProcess, NotTimedError, differs
 from hipward_kernels.harness.cpp_compilers import several as several_compilers
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
@@ -115,6 +114,11 @@ def subject(variant: VariantId) -> str:
     return SUBJECTS.get(variant, LABELS[variant])
 
 
+_LOADS_C = (
+    "The snippet loads a library with ctypes, under another name. No check covers what code in C does to the process "
+    "that measures it: read the snippet before you trust the result."
+)
+
 _NOT_REPEATABLE = Failure(
     "forward-error",
     "Model returns another result when it is called again with the same inputs and seed, so nothing can be compared.",
@@ -179,8 +183,7 @@ def clean_process_for(job: Job) -> CleanProcess | None:
 
     Only on the CPU: a GPU's runtime cannot be used in a forked process after its first use, which imports may contain.
     """
-    needed = job.device == "cpu" and MODEL_NEW in job.variants and MODEL_NEW_CLASS in job.code
-    return CleanProcess() if needed else None
+    return CleanProcess() if job.device == "cpu" and MODEL_NEW in job.variants else None
 
 
 class _Stopwatch:
@@ -211,7 +214,8 @@ def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = No
     if job.nonce is not None:
         lines.mark(job.nonce)
     deadline = Deadline(job.time_limit_s)
-    search = ObjectSearch(directory)
+    # Written at once, because code in C can end the job. The runner marks snippets that name ctypes.
+    search = ObjectSearch(directory, lambda: None if "ctypes" in job.code else lines.warning(_LOADS_C))
     lines.accepted()
     try:
         _Run(job, lines, directory, deadline, clean, search).all()
@@ -252,12 +256,21 @@ class _Run:
         lines.environment(environment(self.device, self.clock, self.rule))
         lines.variants([variant for variant in VARIANT_INFO if variant.id in job.variants])
         lines.step("load")
-        self.threads = torch.get_num_threads()
+        threads = torch.get_num_threads()
         forget_compilations()
         self.seals = Seals()
         self.object_seals = ObjectSeals(self.lines, self.clock)
         with self._in_time("Importing the snippet"):
             self.snippet: Snippet = contract.load(job.code, directory, self.device)
+        self.threads = torch.get_num_threads()
+        """Set by the import of the snippet, in the copy of this process as well."""
+        if self.threads != threads:
+            self.lines.warning(
+                f"The snippet sets PyTorch's threads to {self.threads}; the conditions name {threads}, as before."
+            )
+        if self.clean and not self.snippet.has_model_new:
+            self.clean.close()
+            self.clean = None
         self.variants: dict[VariantId, Entrant] = {}
         self.costly: set[VariantId] = set()
         self.idle: set[VariantId] = set()
@@ -288,7 +301,7 @@ class _Run:
         self.lines.step("reference")
         with self._in_time("The construction of Model"):
             model = self.snippet.build("Model")
-        self.seals.note_model(type(model))
+        self.seals.note_model(model)
         self.model_seals = ModelSeals(model, self.snippet.module)
         seed = secrets.randbits(31)
         with self._in_time("get_inputs"):
@@ -302,6 +315,7 @@ class _Run:
                 raise JobFailedError(self._forward_failure(error)) from error
             self.lines.step("roofline")
             operators = self._find_floor(model, inputs)
+            self.seals.note_operators(operators or ())
             self.source = Source(self.snippet)
             self.lines.step("reference")
             origin = Origin(self.snippet, model, inputs, operators)
@@ -397,6 +411,8 @@ class _Run:
         # Twice, because a host may be busy for a moment.
         for attempt in range(2):
             if self.deadline.left_s() < CLEAN_LEAST_S:
+                if not attempt:
+                    self.lines.warning(f"The job's time limit was near. {_ONE_PROCESS}")
                 return
             if attempt:
                 eager = self.variants[EAGER]
@@ -422,7 +438,7 @@ class _Run:
         """
         if failure := self.search.failure():
             raise JobFailedError(failure)
-        replaced = self.seals.broken() or self.object_seals.broken()
+        replaced = self.seals.broken(everything=weights) or self.object_seals.broken()
         if self.model_seals:
             replaced = replaced or self.model_seals.broken() or (weights and self.model_seals.weights_broken()) or None
         if replaced:

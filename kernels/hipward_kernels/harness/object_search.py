@@ -49,6 +49,12 @@ MEMORY = frozenset(("ctypes.cdata", "ctypes.PyObj_FromPtr", "ctypes.string_at", 
 C_FUNCTION = "ctypes.dlsym"
 """Audit event of looking up a function of a library."""
 
+LOOKUPS = ("dlsym", "dlvsym", "dlopen")
+"""Functions in C that look up others, which Python would not report."""
+
+LIBRARY = "ctypes.dlopen"
+"""Audit event of loading a library."""
+
 HELPERS: Mapping[str, tuple[str, ...] | None] = {
     "inspect.py": None,
     "bdb.py": None,
@@ -66,10 +72,13 @@ class SearchRefusedError(RuntimeError):
 class ObjectSearch:
     """Refuses these calls from now on, and records them. One for each process."""
 
-    def __init__(self, snippets: Path) -> None:
-        """Installs the hook. Code from files in the folder `snippets` is a snippet's."""
+    def __init__(self, snippets: Path, loads: Callable[[], None] = lambda: None) -> None:
+        """Installs the hook. Code from files in the folder `snippets` is a snippet's.
+
+        `loads` is called before a snippet loads a library with `ctypes`, which is permitted.
+        """
         self._found: list[str] = []
-        sys.addaudithook(_hook(self._found, snippets))
+        sys.addaudithook(_hook(self._found, snippets, loads))
 
     def failure(self) -> Failure | None:
         """The failure of a job whose snippet has made such a call."""
@@ -85,12 +94,12 @@ class ObjectSearch:
 # Everything that the hook uses is bound in these functions, because a snippet can replace the names of this module.
 
 
-def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], None]:
+def _hook(found: list[str], snippets: Path, loads: Callable[[], None]) -> Callable[[str, tuple[Any, ...]], None]:
     """The audit hook."""
     refused, current, decode = SearchRefusedError, sys._getframe, os.fsdecode  # noqa: SLF001
     searches, frames, attributes, code = SEARCHES, FRAMES, FRAME_ATTRIBUTES, CODE
-    memory, c_function = MEMORY, C_FUNCTION
-    pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), _predicates(snippets)
+    native, in_c = {*MEMORY, C_FUNCTION, LIBRARY}, _native(loads)
+    pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), predicates(snippets)
 
     def refusal(event: str, arguments: tuple[Any, ...], frame: FrameType) -> str | None:
         if event in searches:
@@ -98,11 +107,8 @@ def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], 
             return None if frame.f_code.co_filename.startswith(pytorch) else f"called {event}"
         if event in frames:
             return f"called {event}" if is_foreign(frame) else None
-        if event in memory:
-            return f"read memory ({event})" if is_foreign(frame) else None
-        if event == c_function:
-            wanted = str(arguments[1])
-            return f"called {wanted} of Python" if wanted.startswith(("Py", "_Py")) and is_foreign(frame) else None
+        if event in native:
+            return in_c(event, arguments) if is_foreign(frame) else None
         if event == "object.__getattr__":
             return f"read {arguments[1]}" if arguments[1] in attributes and is_foreign(frame) else None
         name = arguments[1] if len(arguments) > 1 else None
@@ -110,7 +116,7 @@ def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], 
         is_own = is_installed(frame.f_code.co_filename)
         return "made code under the name of an installed file" if is_named and not is_own else None
 
-    watched = {*searches, *frames, *memory, *code, c_function, "object.__getattr__"}
+    watched = {*searches, *frames, *native, *code, "object.__getattr__"}
     thread, looking = get_ident, set[int]()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -127,7 +133,24 @@ def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], 
     return hook
 
 
-def _predicates(snippets: Path) -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
+def _native(loads: Callable[[], None]) -> Callable[[str, tuple[Any, ...]], str | None]:
+    """What a snippet does in such an event of `ctypes`, if it is refused."""
+    memory, lookups, library = MEMORY, LOOKUPS, LIBRARY
+
+    def in_c(event: str, arguments: tuple[Any, ...]) -> str | None:
+        if event in memory:
+            return f"read memory ({event})"
+        if event == library:
+            loads()
+            return None
+        wanted = str(arguments[1])
+        is_refused = wanted.startswith(("Py", "_Py")) or wanted in lookups
+        return f"called {wanted} with ctypes" if is_refused else None
+
+    return in_c
+
+
+def predicates(snippets: Path) -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
     """Whether a file is installed, and whether a frame is a snippet's.
 
     A frame of a function that acts for its caller is the caller's.

@@ -19,7 +19,9 @@ from torch import Tensor
 
 from hipward_kernels.harness.contract import generator_states, seed_everything
 from hipward_kernels.harness.failure import JobFailedError, in_words
+from hipward_kernels.harness.lazy_containers import computed_when_read
 from hipward_kernels.harness.lines import Failure
+from hipward_kernels.harness.object_search import predicates
 from hipward_kernels.numerics.distance import distance, is_finite, largest
 from hipward_kernels.numerics.nested import (
     cloned,
@@ -125,6 +127,7 @@ class Trials:
         self.containers: frozenset[type] = frozenset()
         """Types of the containers of eager's results (`container_types`)."""
         self._snippet = snippet
+        self._is_installed = predicates(snippet.path.parent)[0]
         self._eager = eager
         self._cached: dict[int, Trial] = {}
         self._references: dict[int, _Reference] = {}
@@ -180,7 +183,9 @@ class Trials:
         try:
             result = call_seeded(self._eager, arguments, seed)
             may_be_random = self.eager_is_random is None and self._drew_numbers(seed)
-            self.containers |= container_types(result)
+            found = container_types(result)
+            _refuse_lazy(found - self.containers, self._is_installed)
+            self.containers |= found
             eager = flatten(result)
             del result
             _refuse_other_forms(eager)
@@ -262,6 +267,18 @@ class Trials:
     def _drop(self, seed: int) -> None:
         if found := self._references.pop(seed, None):
             self._bytes -= size_in_bytes(found.known.outputs)
+
+
+def _refuse_lazy(kinds: frozenset[type], is_installed: Callable[[str], bool]) -> None:
+    if (kind := computed_when_read(kinds, is_installed)) is not None:
+        raise JobFailedError(
+            Failure(
+                "contract-missing",
+                f"Model.forward returned a {kind.__name__}, a class of the snippet whose elements are computed when "
+                "they are read.",
+                "Return a tensor, or tensors in a tuple, list, dictionary or dataclass.",
+            )
+        )
 
 
 def _refuse_other_forms(outputs: dict[str, Any]) -> None:
