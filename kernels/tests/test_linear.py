@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -310,6 +311,25 @@ def test_weight_written_through_data_needs_refresh(fake: FakeAiter) -> None:
             refresh()
             with switched(HIPWARD_CHECK_SHUFFLED="1"):
                 torch.testing.assert_close(shuffling(x), F.linear(x, layer.weight, layer.bias))
+    assert fake.shuffled
+
+
+def test_product_soon_after_a_write_through_data_is_an_error(fake: FakeAiter) -> None:
+    shuffling = PreshuffledLinear(nn.Linear(64, 32).bfloat16().requires_grad_(False), rows=4)
+    x = torch.randn(8, 64).bfloat16()
+    with switched(USE_AITER_GEMM="1"):
+        # The weights of a server, loaded after a first product.
+        shuffling(x)
+        shuffling.weight.data.copy_(torch.randn(32, 64))
+        with pytest.raises(StaleError, match=r"call .*preshuffle\.refresh"):
+            shuffling(x)
+        shuffling.refresh()
+        shuffling(x)
+        shuffling(x)
+        # Two rows that are exchanged.
+        shuffling.weight.data[:2] = shuffling.weight[:2].flip(0)
+        with pytest.raises(StaleError):
+            deque((shuffling(x) for _ in range(preshuffle.LOOKS)), maxlen=0)
     assert fake.shuffled
 
 

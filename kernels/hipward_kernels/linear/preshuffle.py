@@ -10,10 +10,12 @@ product, and again after each change that PyTorch reports: in-place operations, 
 memory in its place, and a step of any `torch.optim` optimizer, including fused ones, which do not increment the version
 counter. A weight that was created in inference mode has no version counter; the route does not support it.
 
-Writes that bypass PyTorch are not detected: `weight.data.copy_(…)`, which some inference servers use to load weights, a
-kernel or a collective with the address, memory shared with NumPy or DLPack. To compare the whole weight at each product
-would take longer than the kernels save. After such a write, call `refresh(weight)`, or `refresh()` for all weights;
-`HIPWARD_CHECK_SHUFFLED=1` compares at each product and raises `StaleError`.
+PyTorch does not report some writes: `weight.data.copy_(…)`, which some inference servers use to load weights, a kernel
+or a collective with the address, memory shared with NumPy or DLPack. After such a write, call `refresh(weight)`, or
+`refresh()` for all weights. Without it, a product raises `StaleError`, but not the first one: sums of the weight are
+compared at the second product, and then at every `LOOKS`th. A GPU computes them meanwhile, and the next product reads
+the result. `HIPWARD_CHECK_SHUFFLED=1` compares the whole weight at each product, which takes longer than the kernels
+save.
 """
 
 from __future__ import annotations
@@ -93,11 +95,59 @@ def _copy(x: Tensor) -> Tensor:
     return x.clone(memory_format=torch.contiguous_format)
 
 
-_cache: dict[tuple[Any, ...], tuple[Any, Shuffled]] = {}
-"""Shuffled copies by the place and version of the weight, with a weak reference to its memory: another weight may be
-allocated there later."""
-
 _reference: Any = StorageWeakRef
+
+LOOKS = 256
+"""Products from one look for unreported writes to the next: reading a weight takes about as long as a product of few
+rows."""
+
+
+class _Kept:
+    """A shuffled copy, and what shows whether the weight has changed since."""
+
+    def __init__(self, weight: Tensor, shuffled: Shuffled) -> None:
+        self.memory = _reference(weight.untyped_storage())
+        """Another weight may be allocated there later."""
+        self.shuffled = shuffled
+        self._sums = _sums(weight)
+        self._products = 0
+        self._changed: Tensor | None = None
+        """On the host, once the event has passed."""
+        self._copied: torch.cuda.Event | None = None
+
+    def has_changed(self, weight: Tensor) -> bool:
+        """Whether an earlier look has found another weight; begins a look if one is due. Does not wait for a GPU."""
+        if weight.is_cuda and torch.cuda.is_current_stream_capturing():
+            return False
+        if self._products % LOOKS == 0:
+            self._look(weight)
+        self._products += 1
+        if self._changed is None or (self._copied and not self._copied.query()):  # type: ignore[no-untyped-call]
+            return False
+        changed, self._changed = bool(self._changed), None
+        return changed
+
+    def _look(self, weight: Tensor) -> None:
+        changed = (_sums(weight) != self._sums).any()
+        if weight.is_cuda:
+            host = torch.empty((), dtype=torch.bool, pin_memory=True)
+            changed = host.copy_(changed, non_blocking=True)
+            self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._copied.record()
+        self._changed = changed
+
+
+def _sums(weight: Tensor) -> Tensor:
+    """Two sums of the weight's bits, of all and of a part, so that exchanged numbers are noticed as well."""
+    base = weight.detach()
+    base = base if base.stride(-1) == 1 else base.t()
+    # Wide numbers, so that nothing is converted: the sum of 16-bit ones in 64 bits reads each of them by itself.
+    wide = base.view(torch.int32) if base.is_contiguous() else base.contiguous().view(torch.int32)
+    return torch.stack([wide.sum(dtype=torch.int64), wide[::7].sum(dtype=torch.int64)])
+
+
+_cache: dict[tuple[Any, ...], _Kept] = {}
+"""Shuffled copies by the place and version of the weight."""
 
 
 class StaleError(RuntimeError):
@@ -118,7 +168,7 @@ def shuffled_copy(weight: Tensor) -> Shuffled:
     """A weight in the kernels' order: shuffled once, and again after each reported change (see the module).
 
     Raises:
-        StaleError: With `HIPWARD_CHECK_SHUFFLED=1`, if it was changed otherwise.
+        StaleError: It was changed otherwise, and a look has found that (see the module).
     """
     if weight.is_inference():
         # It has no version counter, so its copy cannot be cached.
@@ -126,25 +176,31 @@ def shuffled_copy(weight: Tensor) -> Shuffled:
     _watch_optimizers()
     key = (*_place(weight), weight._version)  # noqa: SLF001 - the version counter
     found = _cache.get(key)
-    if found is not None and not found[0].expired():
-        if switches.on("HIPWARD_CHECK_SHUFFLED") and not _same_bits(Shuffled.of(weight).data, found[1].data):
+    if found is not None and not found.memory.expired():
+        if _is_stale(weight, found):
             raise StaleError(
                 f"the weight {list(weight.shape)} {weight.dtype} was changed by a write that PyTorch does not report, "
                 "such as .data.copy_(), so its shuffled copy is stale; call "
                 "hipward_kernels.linear.preshuffle.refresh(weight) after such a change"
             )
-        return found[1]
+        return found.shuffled
     refresh(weight)
     shuffled = Shuffled.of(weight)
-    _cache[key] = _reference(weight.untyped_storage()), shuffled
+    _cache[key] = _Kept(weight, shuffled)
     return shuffled
+
+
+def _is_stale(weight: Tensor, found: _Kept) -> bool:
+    if switches.on("HIPWARD_CHECK_SHUFFLED"):
+        return not _same_bits(Shuffled.of(weight).data, found.shuffled.data)
+    return not torch.compiler.is_compiling() and found.has_changed(weight)
 
 
 def refresh(weight: Tensor | None = None) -> None:
     """Makes the next product shuffle a weight, or all weights, again; for writes that PyTorch does not report."""
     place = None if weight is None else _place(weight)
-    for other, (memory, _) in list(_cache.items()):
-        if place is None or memory.expired() or other[:-1] == place:
+    for other, kept in list(_cache.items()):
+        if place is None or kept.memory.expired() or other[:-1] == place:
             del _cache[other]
 
 
