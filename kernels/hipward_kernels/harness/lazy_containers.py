@@ -36,7 +36,7 @@ def _is_lazy(kind: type, is_installed: Callable[[str], bool]) -> bool:
 
 def _runs_code(member: Any, is_installed: Callable[[str], bool]) -> bool:
     if isinstance(member, property):
-        return any(_runs_code(each, is_installed) for each in (member.fget,))
+        member = member.fget
     if isinstance(member, (classmethod, staticmethod)):
         member = member.__func__
     if isinstance(member, FunctionType):

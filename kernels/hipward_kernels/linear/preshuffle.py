@@ -109,7 +109,8 @@ class _Kept:
         self.memory = _reference(weight.untyped_storage())
         """Another weight may be allocated there later."""
         self.shuffled = shuffled
-        self._sums = _sums(weight)
+        self._sums = None if _is_captured(weight) else _sums(weight)
+        """None if there is no look: in the capture of a graph nothing is computed yet."""
         self._products = 0
         self._changed: Tensor | None = None
         """On the host, once the event has passed."""
@@ -117,18 +118,18 @@ class _Kept:
 
     def has_changed(self, weight: Tensor) -> bool:
         """Whether an earlier look has found another weight; begins a look if one is due. Does not wait for a GPU."""
-        if weight.is_cuda and torch.cuda.is_current_stream_capturing():
+        if self._sums is None or _is_captured(weight):
             return False
         if self._products % LOOKS == 0:
-            self._look(weight)
+            self._look(weight, self._sums)
         self._products += 1
         if self._changed is None or (self._copied and not self._copied.query()):  # type: ignore[no-untyped-call]
             return False
         changed, self._changed = bool(self._changed), None
         return changed
 
-    def _look(self, weight: Tensor) -> None:
-        changed = (_sums(weight) != self._sums).any()
+    def _look(self, weight: Tensor, before: Tensor) -> None:
+        changed = (_sums(weight) != before).any()
         if weight.is_cuda:
             host = torch.empty((), dtype=torch.bool, pin_memory=True)
             changed = host.copy_(changed, non_blocking=True)
@@ -137,13 +138,14 @@ class _Kept:
         self._changed = changed
 
 
+def _is_captured(weight: Tensor) -> bool:
+    return weight.is_cuda and torch.cuda.is_current_stream_capturing()
+
+
 def _sums(weight: Tensor) -> Tensor:
-    """Two sums of the weight's bits, of all and of a part, so that exchanged numbers are noticed as well."""
-    base = weight.detach()
-    base = base if base.stride(-1) == 1 else base.t()
-    # Wide numbers, so that nothing is converted: the sum of 16-bit ones in 64 bits reads each of them by itself.
-    wide = base.view(torch.int32) if base.is_contiguous() else base.contiguous().view(torch.int32)
-    return torch.stack([wide.sum(dtype=torch.int64), wide[::7].sum(dtype=torch.int64)])
+    """Two sums of the weight's bits: of all, and of every seventh row, because rows may be exchanged."""
+    rows = weight.detach().contiguous().view(torch.int32)
+    return torch.stack([rows.sum(dtype=torch.int64), rows[::7].sum(dtype=torch.int64)])
 
 
 _cache: dict[tuple[Any, ...], _Kept] = {}
