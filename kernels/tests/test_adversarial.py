@@ -738,10 +738,20 @@ def test_container_whose_elements_are_computed_when_read_is_refused(tmp_path: Pa
 HIDDEN_CTYPES = "import importlib\nc = importlib.import_module('c' + 'types')\nown = c.CDLL(None)"
 
 
-def test_library_that_a_snippet_loads_under_another_name_is_marked(tmp_path: Path) -> None:
-    job = run(snippet(top=HIDDEN_CTYPES), "eager-control", directory=tmp_path)
+@pytest.mark.parametrize("through", ["ctypes", "PyTorch"])
+def test_code_in_c_that_a_snippet_loads_by_a_computed_name_is_marked(tmp_path: Path, through: str) -> None:
+    library = tmp_path / "own.so"
+    compiler = [shutil.which("cc") or "cc", "-shared", "-x", "c", "-"]
+    subprocess.run([*compiler, "-o", str(library)], input=b"int two = 2;", check=True)
+    top = HIDDEN_CTYPES if through == "ctypes" else f"getattr(torch.ops, 'load_' + 'library')({str(library)!r})"
+    job = run(snippet(top=top), "eager-control", directory=tmp_path)
     assert job.lines[-1] == {"type": "finished"}
-    assert any("loads a library with ctypes, under another name" in line["text"] for line in job.of("warning"))
+    assert any("loads code in C, by a name that it computes" in line["text"] for line in job.of("warning"))
+
+
+def test_packages_with_code_in_c_are_not_marked(tmp_path: Path) -> None:
+    job = run(snippet(top="import sqlite3, numpy, triton"), "compile", "model-new", directory=tmp_path, cap=0.1)
+    assert not any("code in C" in line["text"] for line in job.of("warning"))
 
 
 def test_looking_up_functions_in_c_fails_the_job(tmp_path: Path) -> None:

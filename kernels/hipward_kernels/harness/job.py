@@ -114,9 +114,12 @@ def subject(variant: VariantId) -> str:
     return SUBJECTS.get(variant, LABELS[variant])
 
 
+_WAYS_TO_C = ("ctypes", "cpp_extension", "load_inline", "load_library")
+"""The runner marks snippets that name one of these."""
+
 _LOADS_C = (
-    "The snippet loads a library with ctypes, under another name. No check covers what code in C does to the process "
-    "that measures it: read the snippet before you trust the result."
+    "The snippet loads code in C, by a name that it computes. No check covers what such code does to the process that "
+    "measures it: read the snippet before you trust the result."
 )
 
 _NOT_REPEATABLE = Failure(
@@ -214,8 +217,9 @@ def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = No
     if job.nonce is not None:
         lines.mark(job.nonce)
     deadline = Deadline(job.time_limit_s)
-    # Written at once, because code in C can end the job. The runner marks snippets that name ctypes.
-    search = ObjectSearch(directory, lambda: None if "ctypes" in job.code else lines.warning(_LOADS_C))
+    # Written at once, because code in C can end the job.
+    warnings = [] if any(name in job.code for name in _WAYS_TO_C) else [_LOADS_C]
+    search = ObjectSearch(directory, lambda: lines.warning(warnings.pop()) if warnings else None)
     lines.accepted()
     try:
         _Run(job, lines, directory, deadline, clean, search).all()

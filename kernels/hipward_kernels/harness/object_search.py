@@ -55,6 +55,12 @@ LOOKUPS = ("dlsym", "dlvsym", "dlopen")
 LIBRARY = "ctypes.dlopen"
 """Audit event of loading a library."""
 
+MODULE = "import"
+"""Audit event of loading a module; of one in C, it names the file."""
+
+LOADERS = ("torch/utils/cpp_extension.py", "torch/_ops.py")
+"""PyTorch's files that load code in C for their caller."""
+
 HELPERS: Mapping[str, tuple[str, ...] | None] = {
     "inspect.py": None,
     "bdb.py": None,
@@ -75,10 +81,11 @@ class ObjectSearch:
     def __init__(self, snippets: Path, loads: Callable[[], None] = lambda: None) -> None:
         """Installs the hook. Code from files in the folder `snippets` is a snippet's.
 
-        `loads` is called before a snippet loads a library with `ctypes`, which is permitted.
+        `loads` is called before a snippet loads code in C, which is permitted.
         """
         self._found: list[str] = []
-        sys.addaudithook(_hook(self._found, snippets, loads))
+        sys.addaudithook(_hook(self._found, snippets))
+        sys.addaudithook(_loading_hook(snippets, loads))
 
     def failure(self) -> Failure | None:
         """The failure of a job whose snippet has made such a call."""
@@ -94,11 +101,11 @@ class ObjectSearch:
 # Everything that the hook uses is bound in these functions, because a snippet can replace the names of this module.
 
 
-def _hook(found: list[str], snippets: Path, loads: Callable[[], None]) -> Callable[[str, tuple[Any, ...]], None]:
-    """The audit hook."""
+def _hook(found: list[str], snippets: Path) -> Callable[[str, tuple[Any, ...]], None]:
+    """The audit hook that refuses."""
     refused, current, decode = SearchRefusedError, sys._getframe, os.fsdecode  # noqa: SLF001
     searches, frames, attributes, code = SEARCHES, FRAMES, FRAME_ATTRIBUTES, CODE
-    native, in_c = {*MEMORY, C_FUNCTION, LIBRARY}, _native(loads)
+    native, in_c = {*MEMORY, C_FUNCTION}, _in_c()
     pytorch, (is_installed, is_foreign) = str(Path(torch.__file__).parent), predicates(snippets)
 
     def refusal(event: str, arguments: tuple[Any, ...], frame: FrameType) -> str | None:
@@ -133,21 +140,42 @@ def _hook(found: list[str], snippets: Path, loads: Callable[[], None]) -> Callab
     return hook
 
 
-def _native(loads: Callable[[], None]) -> Callable[[str, tuple[Any, ...]], str | None]:
+def _in_c() -> Callable[[str, tuple[Any, ...]], str | None]:
     """What a snippet does in such an event of `ctypes`, if it is refused."""
-    memory, lookups, library = MEMORY, LOOKUPS, LIBRARY
+    memory, lookups = MEMORY, LOOKUPS
 
     def in_c(event: str, arguments: tuple[Any, ...]) -> str | None:
         if event in memory:
             return f"read memory ({event})"
-        if event == library:
-            loads()
-            return None
         wanted = str(arguments[1])
         is_refused = wanted.startswith(("Py", "_Py")) or wanted in lookups
         return f"called {wanted} with ctypes" if is_refused else None
 
     return in_c
+
+
+def _loading_hook(snippets: Path, loads: Callable[[], None]) -> Callable[[str, tuple[Any, ...]], None]:
+    """The audit hook that calls `loads` when a snippet loads code in C, by itself or through a function of PyTorch."""
+    is_installed, is_foreign = predicates(snippets)
+    library, loading, loaders, current = LIBRARY, {LIBRARY, MODULE}, LOADERS, sys._getframe  # noqa: SLF001
+
+    def is_machinery(file: str) -> bool:
+        return file.startswith("<frozen importlib") or file.endswith("/ctypes/__init__.py")
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in loading:
+            return
+        path = arguments[0] if event == library else arguments[1]
+        is_own = isinstance(path, str) and not is_installed(path)
+        if not is_own and event != library:
+            return
+        frame: FrameType | None = current(1)
+        while frame is not None and is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        if is_foreign(frame) or (is_own and frame is not None and frame.f_code.co_filename.endswith(loaders)):
+            loads()
+
+    return hook
 
 
 def predicates(snippets: Path) -> tuple[Callable[[str], bool], Callable[[FrameType | None], bool]]:
