@@ -26,18 +26,21 @@ def get_init_inputs():
 
 /// Reaches a frame without an audit event, as code in C can.
 const FRAME: &str = "
-import ctypes
-find = ctypes.CDLL(None).dlsym
-find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
-def python(name, result, *arguments):
-    return ctypes.PYFUNCTYPE(result, *arguments)(find(None, name))
-this_thread = python(b'PyThreadState_Get', ctypes.c_void_p)
-frame_of = python(b'PyThreadState_GetFrame', ctypes.py_object, ctypes.c_void_p)
+import ctypes, subprocess, tempfile
+library = tempfile.mkdtemp() + '/frame.so'
+subprocess.run(
+    ['cc', '-x', 'c', '-', '-shared', '-fPIC', '-o', library],
+    input=b'void *PyThreadState_Get(void), *PyThreadState_GetFrame(void *);'
+    b'void *this_frame(void) { return PyThreadState_GetFrame(PyThreadState_Get()); }',
+    check=True,
+)
+this_frame = ctypes.PyDLL(library).this_frame
+this_frame.restype = ctypes.py_object
 ";
 
 /// Code that finds the harness's lines, which contain the job's secret.
 const LINES: &str = "
-frame = frame_of(this_thread())
+frame = this_frame()
 while not hasattr(frame.f_locals.get('self'), 'lines'):
     frame = frame.f_back
 lines = frame.f_locals['self'].lines
@@ -211,7 +214,7 @@ fn cases() -> Vec<Case> {
             name: "ModelNew turns wrong while it is timed",
             code: FRAME.to_owned()
                 + &model_new(
-                    "frame = frame_of(this_thread())\n        \
+                    "frame = this_frame()\n        \
                  while frame and frame.f_code.co_name != '_turn':\n            frame = frame.f_back\n        \
                  self.turns = getattr(self, 'turns', 0) + (frame is not None)\n        \
                  return torch.relu(x) * self.width if self.turns < 4 else x[:0].new_zeros(()).expand(64, 64)",
