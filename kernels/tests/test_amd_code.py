@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hipward_kernels.bench.amd_report import REPORT, WAVEFRONT, Kernel, beside, kept, kernels, older, read, row
+from hipward_kernels.bench.amd_report import REPORT, WAVEFRONT, Kernel, kernels, older, read, row
+from hipward_kernels.bench.before import beside, kept
 from hipward_kernels.ops.launch import resident_workgroups
 from hipward_kernels.ops.row_plan import BLOCK_THREADS
 

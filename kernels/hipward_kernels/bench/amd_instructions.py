@@ -19,11 +19,12 @@ import torch
 
 from hipward_kernels import ops
 from hipward_kernels.bench.amd_report import PRODUCTS, WAVEFRONT, compiler, write
+from hipward_kernels.bench.before import as_older, beside, kept
 from hipward_kernels.emulate import Report, hip_on, triton_on
 from hipward_kernels.ops.rope import rope_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from torch import Tensor
 
@@ -90,8 +91,7 @@ def measure(op: str, tier: str, arch: str) -> list[Row]:
     call = cases()[op]
     with TIERS[tier](arch) as reports:
         call().sum().backward()  # type: ignore[no-untyped-call]
-    rows = [_row(op, tier, arch, report) for report in reports]
-    forward, *rest = rows
+    forward, *rest = (_row(op, tier, arch, report) for report in reports)
     # The kernel of RoPE rotates back in the backward.
     return [
         forward,
@@ -103,20 +103,6 @@ def _row(op: str, tier: str, arch: str, report: Report) -> Row:
     executed, share = report.counts["instructions"], WAVEFRONT / (ROWS * COLUMNS)
     vector, lds, memory = (round(executed[kind] * share, 2) for kind in ("vector", "lds", "vector-memory"))
     return Row(op, tier, report.kernel, arch, compiler(tier), vector, lds, memory)
-
-
-def beside(rows: Iterable[Row], table: Iterable[Row], *, is_older: bool) -> list[Row]:
-    """The rows with the numbers of an older table, or with the older numbers of this one."""
-    old = {row.key: row for row in table}
-
-    def joined(row: Row) -> Row:
-        if (was := old.get(row.key)) is None:
-            return row
-        if is_older:
-            return replace(row, vector_before=was.vector, lds_before=was.lds, memory_before=was.memory)
-        return replace(row, vector_before=was.vector_before, lds_before=was.lds_before, memory_before=was.memory_before)
-
-    return [joined(row) for row in rows]
 
 
 def read(path: Path) -> list[Row]:
@@ -136,8 +122,10 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="table of an older version, for the columns `_before`")
     options = parser.parse_args()
     rows = [row for op in cases() for tier in TIERS for arch in PRODUCTS for row in measure(op, tier, arch)]
-    if (table := options.before or options.out).exists():
-        rows = beside(rows, read(table), is_older=options.before is not None)
+    if options.before:
+        rows = beside(rows, as_older(read(options.before)))
+    elif options.out.exists():
+        rows = beside(rows, kept(read(options.out)))
     write(rows, options.out)
 
 

@@ -21,13 +21,14 @@ import csv
 import itertools
 import math
 import sys
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import triton
 
 from hipward_kernels import decoding
+from hipward_kernels.bench.before import SUFFIX, beside, kept, older_columns
 from hipward_kernels.compile.occupancy import occupancy
 from hipward_kernels.compile.package_kernels import clang, compile_hip, compile_triton
 from hipward_kernels.decoding import plan as decoding_plan
@@ -53,10 +54,11 @@ from hipward_kernels.ops.swiglu import triton as swiglu_triton
 from hipward_kernels.quantization import triton as quantization_triton
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from _typeshed import DataclassInstance
 
+    from hipward_kernels.bench.before import Numbers
     from hipward_kernels.compile.listing import Resources
 
 OPS = Path(__file__).parents[1] / "ops"
@@ -445,28 +447,12 @@ def row(kernel: Kernel, arch: str) -> Row:
     )
 
 
-BEFORE = ("vgprs", "waves_per_simd", "loads_16", "loads_narrower")
-"""The columns that are kept of an older version."""
-
-Older = dict[tuple[str, ...], dict[str, int | None]]
-
-
-def beside(rows: Iterable[Row], numbers: Older) -> list[Row]:
-    """The rows with the older numbers of their kernels."""
-    return [replace(row, **numbers.get(row.key, {})) for row in rows]  # type: ignore[arg-type]
-
-
-def kept(table: Iterable[Row]) -> Older:
-    """The older numbers in a table."""
-    return {row.key: {f"{name}_before": getattr(row, f"{name}_before") for name in BEFORE} for row in table}
-
-
-def older(path: Path) -> Older:
+def older(path: Path) -> Numbers:
     """The numbers of an older table, which may have called `waves_per_simd` occupancy."""
     with path.open(encoding="utf-8", newline="") as file:
         return {
             tuple(line[name] for name in ("op", "tier", "kernel", "dtype", "shape", "arch")): {
-                f"{name}_before": int(line.get(name) or line["occupancy"]) for name in BEFORE
+                name: int(line.get(name.removesuffix(SUFFIX)) or line["occupancy"]) for name in older_columns(Row)
             }
             for line in csv.DictReader(file)
         }
