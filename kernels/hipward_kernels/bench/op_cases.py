@@ -91,8 +91,7 @@ def plain_rope(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 def plain_qkv_rope(qkv: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The baseline: split and RoPE as models write them."""
-    heads = torch.unflatten(qkv, -1, (HEADS + 2 * KV_HEADS, HEAD_DIM))
-    q, k, v = torch.split(heads, [HEADS, KV_HEADS, KV_HEADS], dim=-2)
+    q, k, v = rivals.split_heads(qkv)
     return plain_rope(q, cos, sin), plain_rope(k, cos, sin), v.contiguous()
 
 

@@ -39,8 +39,6 @@ QUACK_HELP = (
     "QuACK (`pip install quack-kernels`) is a rival on NVIDIA GPUs from sm_90 on. For a machine without network, "
     "install it elsewhere into a folder with `pip install --target FOLDER`, and put the folder on PYTHONPATH."
 )
-QUACK_CAPABILITY = (9, 0)
-"""The oldest NVIDIA GPUs that QuACK supports."""
 
 
 class MissingRivalError(Exception):
@@ -57,7 +55,8 @@ def _loss_of_liger(apply: Callable[..., Any]) -> Callable[..., Any]:
     return lambda logits, labels: apply(logits, labels, None)[0]
 
 
-def _heads(qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def split_heads(qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values of `[batch, positions, columns]`, as views."""
     heads = torch.unflatten(qkv, -1, (HEADS + 2 * KV_HEADS, HEAD_DIM))
     q, k, v = torch.split(heads, [HEADS, KV_HEADS, KV_HEADS], dim=-2)
     return q, k, v
@@ -67,7 +66,7 @@ def _qkv_of_liger(apply: Callable[..., Any]) -> Callable[..., Any]:
     """Its heads come before the positions, and the last argument says that the table is not doubled."""
 
     def call(qkv: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        q, k, v = _heads(qkv)
+        q, k, v = split_heads(qkv)
         q, k = apply(q.transpose(1, 2), k.transpose(1, 2), cos, sin, None, 1, HEAD_DIM)
         return q.transpose(1, 2), k.transpose(1, 2), v.contiguous()
 
@@ -76,7 +75,7 @@ def _qkv_of_liger(apply: Callable[..., Any]) -> Callable[..., Any]:
 
 def _qkv_of_quack(rotate: Callable[..., Any]) -> Callable[..., Any]:
     def call(qkv: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        q, k, v = _heads(qkv)
+        q, k, v = split_heads(qkv)
         return rotate(q, cos, sin), rotate(k, cos, sin), v.contiguous()
 
     return call
@@ -101,16 +100,18 @@ class Package:
     help: str
     functions: Mapping[str, tuple[str, str, Any]]
     """By op: module, function (`LigerRMSNormFunction.apply`), and what makes it take the op's arguments."""
+    capability: tuple[int, int] | None = None
+    """The oldest NVIDIA GPUs that it supports, if it supports no others; None: every GPU."""
 
     def has(self, op: str, device: torch.device) -> bool:
         """Whether it has the op on this device. The kernels of both run on no CPU."""
         if op not in self.functions or device.type != "cuda":
             return False
-        if self is not QUACK:
+        if self.capability is None:
             return True
         if torch.version.hip or not torch.cuda.is_available():
             return False
-        return torch.cuda.get_device_capability(device) >= QUACK_CAPABILITY
+        return torch.cuda.get_device_capability(device) >= self.capability
 
     def version(self) -> str:
         """Its version.
@@ -186,6 +187,7 @@ QUACK = Package(
         "rope": ("rotary", "apply_rotary_emb", _with()),
         "qkv_rope": ("rotary", "apply_rotary_emb", _qkv_of_quack),
     },
+    capability=(9, 0),
 )
 
 PACKAGES = (LIGER, QUACK)
