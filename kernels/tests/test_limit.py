@@ -122,6 +122,7 @@ class Snippet:
     device = torch.device("cpu")
 
     def __init__(self, path: Path, dtype: torch.dtype) -> None:
+        self.path = path
         self.module = load(path)
         self.dtype = dtype
 
