@@ -5,6 +5,7 @@ import math
 
 import torch
 from hipward_kernels.models.weights import separate
+from hipward_kernels.numerics.limit import rounding
 from torch import Tensor
 
 
@@ -36,9 +37,12 @@ def error(got: Tensor, exact: Tensor) -> float:
 
 
 def failures(
-    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], tolerance: float = 1e-4
+    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], longest_sum: int
 ) -> list[str]:
-    """Names of the tensors whose error is neither within `tolerance` nor at most twice the baseline's own."""
+    """Names of the tensors whose error is more than twice the baseline's own plus the rounding allowance.
+
+    `longest_sum`: the length of the longest sum of the computation.
+    """
     failed = []
     # hole: compare
     exact.keys()

@@ -1,11 +1,12 @@
 # fails: case_bfloat16, case_limits
-# message: In bfloat16 the baseline itself is not within the tolerance. Its own error is the second limit.
+# message: In bfloat16 the baseline itself is not within a fixed tolerance, and in float32 it accepts far more than rounding explains.
 """Is a version trained like the baseline? Compares the loss and every gradient with float64."""
 
 import math
 
 import torch
 from hipward_kernels.models.weights import separate
+from hipward_kernels.numerics.limit import rounding
 from torch import Tensor
 
 
@@ -37,13 +38,16 @@ def error(got: Tensor, exact: Tensor) -> float:
 
 
 def failures(
-    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], tolerance: float = 1e-4
+    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], longest_sum: int
 ) -> list[str]:
-    """Names of the tensors whose error is neither within `tolerance` nor at most twice the baseline's own."""
+    """Names of the tensors whose error is more than twice the baseline's own plus the rounding allowance.
+
+    `longest_sum`: the length of the longest sum of the computation.
+    """
     failed = []
     # hole: compare
     for name, reference in exact.items():
-        if not error(candidate[name], reference) <= tolerance:
+        if not error(candidate[name], reference) <= 1e-4:
             failed.append(name)
     # end: compare
     return failed

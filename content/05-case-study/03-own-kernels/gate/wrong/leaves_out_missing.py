@@ -6,6 +6,7 @@ import math
 
 import torch
 from hipward_kernels.models.weights import separate
+from hipward_kernels.numerics.limit import rounding
 from torch import Tensor
 
 
@@ -33,13 +34,16 @@ def error(got: Tensor, exact: Tensor) -> float:
 
 
 def failures(
-    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], tolerance: float = 1e-4
+    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], longest_sum: int
 ) -> list[str]:
-    """Names of the tensors whose error is neither within `tolerance` nor at most twice the baseline's own."""
+    """Names of the tensors whose error is more than twice the baseline's own plus the rounding allowance.
+
+    `longest_sum`: the length of the longest sum of the computation.
+    """
     failed = []
     # hole: compare
     for name in candidate:
-        limit = max(tolerance, 2 * error(baseline[name], exact[name]))
+        limit = 2 * error(baseline[name], exact[name]) + rounding(candidate[name].dtype, longest_sum)
         if not error(candidate[name], exact[name]) <= limit:
             failed.append(name)
     # end: compare
