@@ -66,7 +66,7 @@ struct Limits {
 struct Product {
     name: String,
     #[serde(rename = "match")]
-    _pattern: String,
+    pattern: String,
     arch: String,
     #[serde(default = "one")]
     devices: u32,
@@ -165,10 +165,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         writeln!(
             code,
-            "    Product {{ name: {:?}, arch: {:?}, devices: {}, compute_units: {:?}, xcds: {:?}, memory_gb: {:?}, \
+            "    Product {{ name: {:?}, pattern: {:?}, arch: {:?}, devices: {}, compute_units: {:?}, xcds: {:?}, memory_gb: {:?}, \
              memory_note: {:?}, bandwidth_tbs: {:?}, l2_mib: {:?}, infinity_cache_mib: {:?}, peak: {:?}, \
              sources: ProductSources {{ units: {}, memory: {}, caches: {}, peak: {} }} }},",
             product.name,
+            product.pattern,
             product.arch,
             product.devices,
             product.compute_units,

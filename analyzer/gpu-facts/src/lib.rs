@@ -122,6 +122,9 @@ pub struct Peak {
 pub struct Product {
     /// `MI300X`.
     pub name: &'static str,
+    /// Regular expression, without lookaround, that the name from the driver contains: `A100.*80GB`. The first product
+    /// in the table's order that fits is the device.
+    pub pattern: &'static str,
     /// Name of the architecture.
     pub arch: &'static str,
     /// Devices of one card.

@@ -6,6 +6,7 @@
 
 mod cpp_headers;
 mod data_folder;
+mod data_sheet;
 mod expiry;
 mod failure_messages;
 mod host_facts;

@@ -1,7 +1,7 @@
 //! One running job: turns the messages of its worker into events, and the end of the worker into the end of the job.
 
 use super::{
-    failure_messages,
+    data_sheet, failure_messages,
     load::Snapshot,
     native_code,
     output::{self, Output},
@@ -254,7 +254,10 @@ impl<'a> Run<'a> {
                 };
             }
             Measurement::Variants { variants } => self.samples().announce(variants),
-            Measurement::Roofline(roofline) => self.samples().set_floor(roofline.floor_ms),
+            Measurement::Roofline(roofline) => {
+                data_sheet::apply(roofline, self.device);
+                self.samples().set_floor(roofline.floor_ms);
+            }
             Measurement::Samples { variant, round, ms } => {
                 self.samples().add(variant, *round, ms);
                 if self.timing.is_none() {
