@@ -5,7 +5,7 @@ import * as glue from "./glue.js";
 const call = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
 
 // Options under the module's names. JSON leaves out undefined ones.
-const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, savedWithArguments, releaseLimits, isOptionalModule, isUnusedOnAmd, hasHipNames, amdMacros, unsetSwitches, ...options }) => ({
+const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, savedWithArguments, releaseLimits, importsTorch, isOptionalModule, isUnusedOnAmd, hasHipNames, amdMacros, unsetSwitches, ...options }) => ({
   ...options,
   up_to: upTo,
   pytorch_extension: pytorchExtension,
@@ -13,6 +13,7 @@ const named = ({ upTo, pytorchExtension, firstPartyModules, falseOnAmd, savedWit
   false_on_amd: falseOnAmd,
   saved_with_arguments: savedWithArguments,
   release_limits: releaseLimits,
+  imports_torch: importsTorch,
   is_optional_module: isOptionalModule,
   is_unused_on_amd: isUnusedOnAmd,
   has_hip_names: hasHipNames,

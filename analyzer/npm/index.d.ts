@@ -34,6 +34,8 @@ export interface Options extends ProjectOptions {
   savedWithArguments?: readonly string[];
   /** The newest releases of other libraries that the project's requirements allow: `["transformers 4.36"]`. */
   releaseLimits?: readonly string[];
+  /** Whether Python modules beside a requirements file import PyTorch. */
+  importsTorch?: boolean;
   /**
    * Whether the other files of its folder import this Python module, each time in a `try`. Its own imports may fail then: they
    * are information.

@@ -62,6 +62,8 @@ pub struct Options {
     /// The newest releases of other libraries that the requirements around the source allow, as name and version:
     /// `transformers 4.36`.
     pub release_limits: Vec<String>,
+    /// Whether Python modules beside a requirements file import PyTorch.
+    pub imports_torch: bool,
     /// Whether the other files of its folder import the Python module, each time in a `try`. Its own imports may fail
     /// then: they are information.
     pub is_optional_module: bool,
@@ -182,6 +184,7 @@ fn read(
         target,
         filter,
         python: plain,
+        imports_torch: options.imports_torch,
         extension: &|facts| check_file(team, filter, target, facts),
     };
     let setup = SetupScript(files);

@@ -36,6 +36,7 @@ impl calls::Analyzer for AllLanguages {
         "false_on_amd",
         "saved_with_arguments",
         "release_limits",
+        "imports_torch",
         "is_optional_module",
         "is_unused_on_amd",
         "has_hip_names",
@@ -77,6 +78,7 @@ fn options(request: &Request) -> Result<Options, String> {
         false_on_amd: text("false_on_amd")?,
         saved_with_arguments: texts("saved_with_arguments")?,
         release_limits: texts("release_limits")?,
+        imports_torch: request.truth("imports_torch")? == Some(true),
         is_optional_module: request.truth("is_optional_module")? == Some(true),
         is_unused_on_amd: request.truth("is_unused_on_amd")? == Some(true),
         team,
@@ -84,7 +86,7 @@ fn options(request: &Request) -> Result<Options, String> {
 }
 
 /// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, false_on_amd?,
-/// saved_with_arguments?, release_limits?, is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?, unset_switches?}` → `Report`; `rules` are team rules.
+/// saved_with_arguments?, release_limits?, imports_torch?, is_optional_module?, is_unused_on_amd?, has_hip_names?, amd_macros?, unset_switches?}` → `Report`; `rules` are team rules.
 pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     calls::analyze::<AllLanguages>(request, session)
 }
@@ -176,6 +178,7 @@ struct Folder {
     false_on_amd: Arc<String>,
     saved_with_arguments: Arc<Vec<String>>,
     release_limits: Arc<Vec<String>>,
+    imports_torch: bool,
     optional_modules: Vec<String>,
     unused_on_amd: Vec<String>,
     with_hip_names: Vec<String>,
@@ -195,6 +198,7 @@ impl Encode for Folder {
                 ("false_on_amd", &*self.false_on_amd),
                 ("saved_with_arguments", &*self.saved_with_arguments),
                 ("release_limits", &*self.release_limits),
+                ("imports_torch", &self.imports_torch),
                 ("optional_modules", &self.optional_modules),
                 ("unused_on_amd", &self.unused_on_amd),
                 ("with_hip_names", &self.with_hip_names),
@@ -205,7 +209,7 @@ impl Encode for Folder {
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, saved_with_arguments, release_limits, optional_modules, unused_on_amd,
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, saved_with_arguments, release_limits, imports_torch, optional_modules, unused_on_amd,
 /// with_hip_names, amd_macros, unset_switches}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
 /// files in it. `hipified` are the C++ files for which `pytorch_extension` is true, `not_hipified` those for which it is
 /// false, `optional_modules` those for which `is_optional_module` is true, `unused_on_amd` those for which `is_unused_on_amd`
@@ -235,6 +239,7 @@ pub fn project_context(request: &str) -> Result<String, String> {
             false_on_amd: project_context.false_on_amd(path),
             saved_with_arguments: project_context.saved_with_arguments(path),
             release_limits: project_context.release_limits(path),
+            imports_torch: project_context.imports_torch(path),
             optional_modules: Vec::new(),
             unused_on_amd: Vec::new(),
             with_hip_names: Vec::new(),

@@ -119,6 +119,41 @@ fn gates_of_other_modules_are_followed() {
     assert_eq!(rules(other, branch), ["pynvml"]);
 }
 
+/// A requirement of a release without a wheel for the target's Python has to change.
+#[test]
+fn limit_below_what_the_python_can_install_hides_nothing() {
+    let source = "import librosa\n\nwindow = librosa.util.pad_center(x, 1024, axis=0)\n";
+    let ids = |limit: &str| -> Vec<String> {
+        let mut options = Options::default();
+        options.language = Some(Language::Python);
+        options.release_limits = vec![limit.to_owned()];
+        let findings = analyze(source, &options).findings;
+        findings
+            .iter()
+            .map(|finding| finding.id.to_string())
+            .collect()
+    };
+    assert_eq!(ids("librosa 0.6"), ["HW413"]);
+    assert!(ids("librosa 0.9").is_empty());
+}
+
+/// Pins are for the Python of the project's PyTorch.
+#[test]
+fn pins_are_checked_beside_code_that_imports_torch() {
+    let ids = |imports_torch: bool| -> Vec<String> {
+        let mut options = Options::default();
+        options.language = Some(Language::Requirements);
+        options.imports_torch = imports_torch;
+        let findings = analyze("numpy==1.13.3\nray==2.6.1\n", &options).findings;
+        findings
+            .iter()
+            .map(|finding| finding.id.to_string())
+            .collect()
+    };
+    assert_eq!(ids(true), ["HW019", "HW019"]);
+    assert!(ids(false).is_empty());
+}
+
 /// What a later release removed is there.
 #[test]
 fn removed_names_are_not_reported_below_a_limit_of_the_project() {

@@ -140,13 +140,14 @@ async function projectContextsOf(known, all, repositories) {
   }
   const folders = await askAnalyzer("project_context", { files });
   return new Map(
-    folders.map(({ path, first_party_modules, false_on_amd, saved_with_arguments, release_limits, ...of }) => [
+    folders.map(({ path, first_party_modules, false_on_amd, saved_with_arguments, release_limits, imports_torch, ...of }) => [
       path,
       (file) => ({
         first_party_modules,
         false_on_amd,
         saved_with_arguments,
         release_limits,
+        imports_torch,
         pytorch_extension: of.hipified.includes(file) ? true : of.not_hipified.includes(file) ? false : undefined,
         is_optional_module: of.optional_modules.includes(file),
         is_unused_on_amd: of.unused_on_amd.includes(file),

@@ -16,6 +16,8 @@ pub struct FileChecker<'a> {
     pub facts: Facts<'a>,
     /// The file already supports ROCm: code for NVIDIA in it has an equivalent.
     pub is_ported: bool,
+    /// Python modules beside the file import PyTorch.
+    pub imports_torch: bool,
     is_workflow: bool,
     diagnostics: DiagnosticSink,
 }
@@ -38,6 +40,7 @@ impl<'a> FileChecker<'a> {
             language: language.checked_as(),
             target: options.target,
             is_ported,
+            imports_torch: options.imports_torch,
             is_workflow: is_workflow(&facts),
             facts,
             diagnostics: DiagnosticSink::default(),

@@ -61,6 +61,8 @@ pub struct FileOptions<'a> {
     pub filter: &'a RuleFilter,
     /// How to analyze the Python of a notebook.
     pub python: PythonOptions<'a>,
+    /// Whether Python modules beside the file import PyTorch.
+    pub imports_torch: bool,
     /// More checks of a file: a team's rules.
     pub extension: &'a dyn Fn(&Facts<'_>) -> Vec<RawDiagnostic>,
 }

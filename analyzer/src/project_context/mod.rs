@@ -10,6 +10,7 @@ mod false_on_amd;
 mod first_party_modules;
 mod folder_cache;
 mod hip_alias_header;
+mod imports_torch;
 mod in_memory;
 mod included_requirements;
 mod optional_modules;
@@ -63,6 +64,7 @@ pub struct ProjectContext<F> {
     named_switches: FolderCache<Arc<unset_switches::Named>>,
     saved_with_arguments: FolderCache<Arc<Vec<String>>>,
     release_limits: FolderCache<Arc<Vec<String>>>,
+    imports_torch: FolderCache<bool>,
 }
 
 /// What a C++ file gets from the headers of its project.
@@ -89,6 +91,7 @@ impl<F: FileSource> ProjectContext<F> {
             named_switches: FolderCache::default(),
             saved_with_arguments: FolderCache::default(),
             release_limits: FolderCache::default(),
+            imports_torch: FolderCache::default(),
         }
     }
 
@@ -304,6 +307,15 @@ impl<F: FileSource> ProjectContext<F> {
         self.collected(&self.release_limits, release_limits::add, folder)
     }
 
+    /// Whether Python modules in a folder, one level below it, or in the folder above import PyTorch.
+    pub fn imports_torch(&self, folder: &str) -> bool {
+        self.imports_torch.answer(folder, || {
+            imports_torch::below(&self.files, folder, 1)
+                || above(&self.files, folder)
+                    .is_some_and(|above| imports_torch::below(&self.files, above, 0))
+        })
+    }
+
     /// Sets the project context in the options for a file of `options.language`.
     pub fn fill_options(&self, path: &str, options: &mut Options) {
         let folder = parent(path).unwrap_or_default();
@@ -343,6 +355,11 @@ impl<F: FileSource> ProjectContext<F> {
             true => self.release_limits(folder).to_vec(),
             false => Vec::new(),
         };
+        let has_requirements = matches!(
+            options.language,
+            Some(Language::Requirements | Language::Pyproject | Language::Yaml)
+        );
+        options.imports_torch = has_requirements && self.imports_torch(folder);
         options.is_optional_module = self.is_optional_module(path);
         options.is_unused_on_amd = self.is_unused_on_amd(path, options.language);
     }

@@ -625,6 +625,20 @@ fn releases_are_limited_by_the_requirements_around_a_file() {
 }
 
 #[test]
+fn modules_beside_requirements_import_torch() {
+    let all = project_context(&[
+        ("a/requirements.txt", "numpy==1.13.3"),
+        ("a/train.py", "import torch"),
+        ("b/requirements/base.txt", "numpy==1.13.3"),
+        ("b/model.py", "from torch import nn"),
+        ("c/requirements.txt", "numpy==1.13.3"),
+        ("c/src/deep/model.py", "import torch"),
+    ]);
+    let found = ["a", "b/requirements", "c"].map(|folder| all.imports_torch(folder));
+    assert_eq!(found, [true, true, false]);
+}
+
+#[test]
 fn macros_for_amd_apply_to_including_sources() {
     let all = project_context(&[
         (

@@ -24,7 +24,7 @@ pub fn project(request: &str) -> Result<String, JsError> {
     answer(api::project(request))
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, saved_with_arguments, release_limits, optional_modules, unused_on_amd, with_hip_names, amd_macros, unset_switches}]`, for each folder.
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, false_on_amd, saved_with_arguments, release_limits, imports_torch, optional_modules, unused_on_amd, with_hip_names, amd_macros, unset_switches}]`, for each folder.
 #[wasm_bindgen]
 pub fn project_context(request: &str) -> Result<String, JsError> {
     answer(api::project_context(request))

@@ -160,8 +160,9 @@ impl<'a> Semantics<'a> {
                 self.resolve_value(binding.value, depth)
             }
             // An unbound name comes from the star import if there is only one. Otherwise it is a builtin, and the
-            // result is a name that is in no module.
+            // result is a name that is in no module. A star import also passes on what its module imports.
             None => match self.names.stars[..] {
+                [_, ..] if text == "torch" => QualifiedName::new(text),
                 [module] if module != "." => QualifiedName::new(module)?.member(text),
                 _ => None,
             },

@@ -11,7 +11,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds requirements that limit NumPy, SciPy, pandas, h5py, Matplotlib and other compiled packages to releases that have no
-    /// wheel for Python 3.10 or later, or for the target's Python, in a file about PyTorch.
+    /// wheel for Python 3.10 or later, or for the target's Python, in a file about
+    /// PyTorch or beside Python code that imports it.
     ///
     /// ## Why on ROCm
     ///
@@ -79,6 +80,19 @@ const FIRST: &[Row] = &[
     ("lxml", [4, 6, 3], [4, 9, 3]),
     ("shapely", [1, 8, 0], [2, 0, 2]),
     ("safetensors", [0, 2, 0], [0, 4, 0]),
+    ("tensorflow-cpu", [2, 8, 0], [2, 16, 1]),
+    ("tensorflow-text", [2, 8, 1], [2, 18, 1]),
+    ("onnx", [1, 12, 0], [1, 16, 0]),
+    ("onnxruntime", [1, 12, 0], [1, 17, 0]),
+    ("ray", [1, 13, 0], [2, 31, 0]),
+    ("ortools", [9, 3, 0], [9, 7, 0]),
+    ("faiss-cpu", [1, 7, 2], [1, 8, 0]),
+    ("statsmodels", [0, 13, 1], [0, 14, 0]),
+    ("pywavelets", [1, 2, 0], [1, 5, 0]),
+    ("vtk", [9, 2, 2], [9, 3, 0]),
+    ("simpleitk", [2, 1, 1], [2, 3, 1]),
+    ("tables", [3, 7, 0], [3, 9, 0]),
+    ("numexpr", [2, 8, 0], [2, 8, 7]),
     ("opencv-python", [3, 4, 16], [3, 4, 17]),
     ("opencv-python", [4, 5, 4], [4, 5, 5]),
     ("opencv-contrib-python", [4, 5, 4], [4, 5, 5]),
@@ -164,7 +178,7 @@ const COMPANIONS: &[&str] = &[
 ];
 
 fn is_about_pytorch(cx: &FileChecker<'_>) -> bool {
-    COMPANIONS.iter().any(|name| cx.source.contains(name))
+    cx.imports_torch || COMPANIONS.iter().any(|name| cx.source.contains(name))
 }
 
 /// The Python that the file chooses, if it is older than the target's and PyTorch has wheels for it.

@@ -148,10 +148,14 @@ fn names_wheels(index: &str) -> bool {
 fn report_any_release(cx: &FileChecker<'_>) {
     let mut indexes = cx.facts.indexes.iter();
     let mut requirements = cx.facts.requirements.iter();
+    let is_local = |found: &Requirement<'_>| {
+        let specifier = found.specifier.as_str();
+        specifier.contains('+') && !specifier.contains('@')
+    };
     if cx.language == Language::Dockerfile
         || indexes.any(|index| names_wheels(index.as_str()))
         // `torch==2.12.0+cu130`, which `cuda-local-version` reports
-        || requirements.any(|found| found.specifier.as_str().contains('+'))
+        || requirements.any(is_local)
     {
         return;
     }

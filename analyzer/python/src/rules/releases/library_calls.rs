@@ -101,6 +101,7 @@ pub(super) fn check_call(cx: &PythonChecker<'_>, call: Node) {
             );
         }
         "voxel_grid" => check_voxel_grid(cx, call),
+        "FileDescriptor" => check_generated(cx, call),
         _ => {}
     }
     for (function, library, since, keywords, advice) in KEYWORDS {
@@ -295,6 +296,23 @@ fn check_voxel_grid(cx: &PythonChecker<'_>, call: Node) {
             "accept voxel_grid(pos, batch, size)",
             call,
             fix,
+        );
+    }
+}
+
+/// `DESCRIPTOR = _descriptor.FileDescriptor(…)` in a module that protoc has generated
+fn check_generated(cx: &PythonChecker<'_>, call: Node) {
+    let is_it = cx
+        .callee(call)
+        .is_some_and(|found| found.is("google.protobuf.descriptor.FileDescriptor"));
+    if is_it {
+        report_removed(
+            cx,
+            "google",
+            Some("4.21"),
+            "accept modules that protoc before 3.19 has generated",
+            call,
+            RawFix::display_only("Generate the module again, or require protobuf<4"),
         );
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn key_of_object<'a>(
     let tree = cx.tree();
     let names = &cx.semantics.names;
     let scope = names.scope_node(names.scope_of(load));
-    let key = |item| literal_text(tree, tree.child(item, Field::Subscript)?);
+    let key = |item| key_of(cx, tree.child(item, Field::Subscript)?);
     let items = cx.once("items with a text as their key", || {
         let items = tree
             .nodes()
@@ -46,6 +46,16 @@ pub(super) fn key_of_object<'a>(
         let key = key(item)?;
         (has_attributes(cx, key, item) || is_used_by_name(cx, key, item)).then_some(key)
     })
+}
+
+/// `"model"`, and the first text of `"ema" if checkpoint["ema"] else "model"`.
+fn key_of<'a>(cx: &PythonChecker<'a>, subscript: Node) -> Option<&'a str> {
+    let tree = cx.tree();
+    let text = match tree.kind(subscript) {
+        Kind::ConditionalExpression => tree.parts(subscript).next()?,
+        _ => subscript,
+    };
+    literal_text(tree, text)
 }
 
 /// `checkpoint["args"].width`, `checkpoint["model"].float().state_dict()`

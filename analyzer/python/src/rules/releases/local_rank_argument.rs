@@ -95,6 +95,8 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             ],
         )
         || has_any_text(cx, &["mp.spawn", "multiprocessing.spawn"])
+        // torchrun's variable decides.
+        || has_text(cx, "local_rank = int(os.")
         || ignores_others(cx, node)
         || OTHER_LAUNCHERS.iter().any(|word| has_text(cx, word))
     {

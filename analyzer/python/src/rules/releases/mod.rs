@@ -5,6 +5,7 @@ mod library_calls;
 mod loaded_objects;
 pub mod local_rank_argument;
 mod numpy_values;
+pub mod onnx_exporter;
 pub mod removed_library_api;
 pub mod removed_numpy_api;
 pub mod removed_python_api;
@@ -27,4 +28,5 @@ rules! {
     torchaudio_torchcodec,
     version_prefix,
     removed_library_api,
+    onnx_exporter,
 }

@@ -14,7 +14,7 @@ declare_rule! {
     ///
     /// Finds names and arguments that releases of other libraries removed, in code for a PyTorch of ROCm 7: `Image.ANTIALIAS` of Pillow,
     /// `yaml.load(file)`, `scipy.integrate.simps`, `transformers.AdamW`, `datasets.load_metric`, Lightning's `Trainer(gpus=1)` and
-    /// `validation_epoch_end`, `librosa.resample(y, 44100, 16000)` and others.
+    /// `validation_epoch_end`, `librosa.resample(y, 44100, 16000)`, modules that protoc before 3.19 has generated, and others.
     ///
     /// ## Why on ROCm
     ///
@@ -182,6 +182,14 @@ const ROWS: &[Removed] = &[
         "get_rotation_matrix2d warp_affine warp_perspective rgb_to_grayscale",
         "Use the function of kornia.geometry or kornia.color",
     ),
+    // TensorFlow 1 needs Python 3.7.
+    gone(
+        "tensorflow",
+        "contrib Session InteractiveSession ConfigProto GraphDef gfile logging flags app Summary summary.FileWriter get_variable \
+            global_variables_initializer get_default_graph reset_default_graph set_random_seed python_io HistogramProto",
+        "Use torch.utils.tensorboard for logs, or tensorflow.compat.v1",
+    ),
+    since("trimesh", "3.0", "io", "Use trimesh.exchange"),
     since("datasets", "3.0", "load_metric", "Use evaluate.load"),
     since(
         "huggingface_hub",
@@ -339,12 +347,14 @@ pub const LIMITED: &[&str] = &[
     "networkx",
     "nibabel",
     "peft",
+    "protobuf",
     "pytorch-lightning",
     "scipy",
     "torch-geometric",
     "torchdata",
     "torchmetrics",
     "transformers",
+    "trimesh",
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
@@ -445,9 +455,9 @@ pub(super) fn report_removed(
         Some(since) => (Severity::Warning, format!("{name} {since} and later")),
     };
     let message = format!("{releases} do not {lacking} any more.");
-    // A module that is imported often is one finding.
-    let is_import = cx.tree().field(found) == Field::ModuleName;
-    if is_import && cx.has_reported(&RULE, &|_, reported| reported == message) {
+    // A module that is imported often is one finding, and so is a part of TensorFlow.
+    let is_one = cx.tree().field(found) == Field::ModuleName || library == "tensorflow";
+    if is_one && cx.has_reported(&RULE, &|_, reported| reported == message) {
         return;
     }
     cx.report_as(&RULE, severity, found, message, fix);
@@ -457,6 +467,7 @@ pub(super) fn report_removed(
 fn distribution(module: &str) -> &str {
     match module {
         "PIL" => "pillow",
+        "google" => "protobuf",
         "huggingface_hub" => "huggingface-hub",
         "pytorch_lightning" => "pytorch-lightning",
         "skimage" => "scikit-image",
@@ -467,9 +478,18 @@ fn distribution(module: &str) -> &str {
     }
 }
 
+/// The first releases that run with a Python that PyTorch for ROCm needs: with a wheel for Python 3.10, and librosa without
+/// `np.complex`. A requirement of an older one has to change, so it limits nothing.
+const FLOORS: &[(&str, Version)] = &[
+    ("librosa", Version::new(0, 9)),
+    ("matplotlib", Version::new(3, 5)),
+    ("scipy", Version::new(1, 7)),
+];
+
 /// Whether a requirement of the project allows only releases before `since`.
 fn is_limited_before(cx: &PythonChecker<'_>, library: &str, since: &str) -> bool {
     let since = Version::try_from(since.to_owned());
+    let floor = FLOORS.iter().find(|(name, _)| *name == library);
     cx.release_limits().iter().any(|limit| {
         limit
             .strip_prefix(library)
@@ -477,7 +497,7 @@ fn is_limited_before(cx: &PythonChecker<'_>, library: &str, since: &str) -> bool
             .or_else(|| limit.strip_prefix("lightning").filter(|_| library == "pytorch-lightning"))
             .and_then(|rest| rest.strip_prefix(' '))
             .is_some_and(|newest| {
-                matches!((&since, Version::try_from(newest.to_owned())), (Ok(since), Ok(newest)) if newest < *since)
+                matches!((&since, Version::try_from(newest.to_owned())), (Ok(since), Ok(newest)) if newest < *since && floor.is_none_or(|(_, floor)| newest >= *floor))
             })
     })
 }

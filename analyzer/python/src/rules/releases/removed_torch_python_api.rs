@@ -1,17 +1,18 @@
 //! HW404: modules and functions that PyTorch's releases for the target do not have any more.
 
-use super::versions::is_told_apart;
+use super::versions::{is_for_a_version, is_told_apart};
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{call_of, has_any_text};
+use crate::rules::helpers::calls::{arguments, call_of, has_any_text};
 use crate::rules::helpers::table_rules::imported;
-use crate::syntax::{Field, Node};
+use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Version;
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds imports and uses of modules and functions that a release of PyTorch, torchvision or torchaudio removed, if the target's
-    /// release is newer: `torch._six`, `torchvision.transforms.functional_tensor`, `torch.symeig`, `torchaudio.info` and others; and the
+    /// release is newer: `torch._six`, `torchvision.transforms.functional_tensor`, `torch.symeig`, `torchaudio.info` and others; the method `next()` of a
+    /// DataLoader's iterator; a transform from `ColorJitter.get_params`; and the
     /// arguments `fast_flush` and `percentiles` of Triton's `do_bench`, `trans_a` and `trans_b` of its `dot`.
     ///
     /// ## Why on ROCm
@@ -35,7 +36,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: an old release of torchvision may lack the name in the other module.
+    /// Unsafe: an old release of torchvision may lack the name in the other module, and an iterator of the project's own may have a
+    /// method `next()`.
     ///
     /// ## References
     ///
@@ -98,6 +100,13 @@ const REMOVED: &[Removed] = &[
     ),
     removed(
         (2, 0),
+        "torchvision.models.resnet.model_urls torchvision.models.vgg.model_urls torchvision.models.densenet.model_urls \
+            torchvision.models.inception.model_urls torchvision.models.mobilenet.model_urls torchvision.models.alexnet.model_urls",
+        "Use the url of the weights: torchvision.models.ResNet50_Weights.IMAGENET1K_V1.url",
+        None,
+    ),
+    removed(
+        (2, 0),
         "torch.utils.ffi",
         "Build the extension with torch.utils.cpp_extension",
         None,
@@ -137,6 +146,11 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let member = tree
         .child(node, Field::Attribute)
         .map(|name| tree.text(name));
+    match member {
+        Some("next") => return check_next(cx, node),
+        Some("get_params") => return check_get_params(cx, node),
+        _ => {}
+    }
     for row in REMOVED.iter().filter(|row| cx.target().torch >= row.since) {
         let find = |name: &'static str| {
             let found = match member {
@@ -181,5 +195,51 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         };
         cx.report(&RULE, found, message, fix);
         return;
+    }
+}
+
+/// `iterator.next()` where `iterator = iter(loader)`: Python 2's method, which PyTorch's iterators had until 1.12.
+fn check_next(cx: &PythonChecker<'_>, attribute: Node) {
+    let tree = cx.tree();
+    let object = tree.child(attribute, Field::Object);
+    let (Some(call), Some(object)) = (call_of(cx, attribute), object) else {
+        return;
+    };
+    let text = tree.text(object);
+    let is_iterator =
+        text.starts_with("iter(") || tree.source().contains(&format!("{text} = iter("));
+    if !is_iterator || !arguments(cx, call).is_empty() || is_for_a_version(cx, attribute) {
+        return;
+    }
+    let fix = RawFix::unsafe_edits(
+        "Use next(…)",
+        vec![(tree.span(call), format!("next({text})"))],
+    );
+    let message = "Iterators have no method next() in Python 3, nor do those of DataLoader since PyTorch 1.13.";
+    cx.report(&RULE, call, message, fix);
+}
+
+/// `augment = ColorJitter.get_params(…)` and `augment(image)`: it returned a transform until torchvision 0.8.
+fn check_get_params(cx: &PythonChecker<'_>, attribute: Node) {
+    let tree = cx.tree();
+    let is_it = cx
+        .resolve(attribute)
+        .is_some_and(|found| found.is("torchvision.transforms.ColorJitter.get_params"));
+    let Some(call) = call_of(cx, attribute).filter(|_| is_it) else {
+        return;
+    };
+    let name = tree
+        .parent(call)
+        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
+        .and_then(|assignment| tree.child(assignment, Field::Left))
+        .filter(|name| tree.kind(*name) == Kind::Identifier)
+        .map(|name| tree.text(name));
+    let is_called = name.is_some_and(|name| tree.source().contains(&format!("{name}(")));
+    if is_called && !is_told_apart(cx, attribute) {
+        let fix = RawFix::display_only(
+            "Apply the numbers with adjust_brightness and others of torchvision.transforms.functional",
+        );
+        let message = "ColorJitter.get_params returns numbers since torchvision 0.9, and no transform to call.";
+        cx.report(&RULE, call, message, fix);
     }
 }

@@ -8,8 +8,11 @@ use crate::syntax::{Field, Kind, Node};
 pub(super) fn is_for_a_version(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node).any(|around| match tree.kind(around) {
-        // Not the exceptions that it names.
-        Kind::ExceptClause => tree.parent(node) != Some(around),
+        // Not the exceptions that it names, and not the end of an iterator.
+        Kind::ExceptClause => {
+            tree.parent(node) != Some(around)
+                && !tree.text(around).starts_with("except StopIteration")
+        }
         Kind::IfStatement | Kind::ElifClause => tree
             .child(around, Field::Condition)
             .is_some_and(|condition| is_on_versions(tree.text(condition))),

@@ -185,6 +185,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
         Kind::Call => {
             check_attention(cx, node);
             check_speech(cx, node);
+            check_open3d(cx, node);
         }
         _ => {}
     }
@@ -274,6 +275,30 @@ fn check_speech(cx: &PythonChecker<'_>, call: Node) {
             device,
             "CTranslate2's wheel on the package index is for CUDA only: it finds no GPU on a ROCm host.",
             RawFix::display_only("Install CTranslate2's wheel for ROCm, or test get_cuda_device_count()"),
+        );
+    }
+}
+
+/// `open3d.core.Device("CUDA:0")`
+fn check_open3d(cx: &PythonChecker<'_>, call: Node) {
+    let is_device = || {
+        cx.callee(call)
+            .is_some_and(|name| name.is("open3d.core.Device"))
+    };
+    let device = first_value(cx, call).filter(|value| {
+        string(&cx.semantics, *value)
+            .is_some_and(|name| name.to_ascii_uppercase().starts_with("CUDA"))
+    });
+    if let Some(device) = device
+        && called(cx, call) == "Device"
+        && is_device()
+        && !cx.mentions_hip()
+    {
+        cx.report(
+            &RULE,
+            device,
+            "Open3D's wheels have GPU code for CUDA only: this device does not exist on a ROCm host.",
+            RawFix::display_only("Use the device CPU:0"),
         );
     }
 }

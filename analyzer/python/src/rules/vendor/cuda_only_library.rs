@@ -104,6 +104,10 @@ const LIBRARIES: &[(&str, &str)] = &[
     ),
     ("tinycudann", "Write the network in PyTorch and compile it"),
     (
+        "triton_pre_mlir",
+        "Use Triton, whose releases support AMD GPUs",
+    ),
+    (
         "nvdiffrast",
         "Rasterize with a library that has a HIP build",
     ),
