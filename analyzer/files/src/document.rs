@@ -149,6 +149,11 @@ fn block<'a>(document: Text<'a>, code: &[Text<'a>], info: &str, facts: &mut Fact
         }
         "" if code.iter().any(|line| is_command(line.as_str())) => commands(text, code, facts),
         "" | "text" | "txt" | "requirements" => pins(code, facts),
+        // Some documents mark commands as Python.
+        "python" | "py" => {
+            let installs = code.iter().filter(|line| installs(line.as_str()));
+            installs.for_each(|line| shell::read(*line, facts));
+        }
         _ => {}
     }
 }

@@ -8,7 +8,7 @@ use super::{requirements, shell};
 use hipward_analyzer_core::words::listed;
 
 /// Keys whose value is shell.
-const SCRIPTS: &str = "run script before_script after_script command commands setup install before_install cmd \
+const SCRIPTS: &str = "run script bash before_script after_script command commands setup install before_install cmd \
     entrypoint";
 
 /// Keys whose children are variables.

@@ -27,6 +27,9 @@ declare_rule! {
     /// ROCm too, but `-DFUSED_CUDA` becomes `-DFUSED_HIP`, and `#ifdef FUSED_CUDA` is false. `load` and `load_inline` pass
     /// `extra_cuda_cflags` unchanged: `-U__CUDA_NO_HALF_OPERATORS__` leaves `__HIP_NO_HALF_OPERATORS__` defined there.
     ///
+    /// hipify converts the headers of an extension that lie beside the source or in a folder of `include_dirs`. Headers in a folder
+    /// that `extra_compile_args` names with `-I` keep `#include <cuda_runtime.h>`, which hipcc does not find.
+    ///
     /// ## Example
     ///
     /// ```python
@@ -64,7 +67,7 @@ declare_rule! {
         title: "hipcc does not accept nvcc's options",
         family: BackendCode,
         severity: Error,
-        also: [Warning "for a macro that has another name on ROCm"],
+        also: [Warning "for a macro that has another name on ROCm, and for headers that hipify does not find"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),

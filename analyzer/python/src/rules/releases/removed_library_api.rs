@@ -190,6 +190,16 @@ const ROWS: &[Removed] = &[
         "Use torch.utils.tensorboard for logs, or tensorflow.compat.v1",
     ),
     since("trimesh", "3.0", "io", "Use trimesh.exchange"),
+    // The wheels for ROCm begin with 0.14.
+    since(
+        "vllm",
+        "0.14",
+        "model_executor.parallel_utils model_executor.input_metadata model_executor.weight_utils model_executor.sampling_metadata \
+            model_executor.layers.sampler engine.metrics engine.ray_utils core.policy core.scheduler core.block_manager block worker executor \
+            spec_decode transformers_utils.detokenizer transformers_utils.tokenizer_group attention.backends.abstract utils.Counter utils.in_wsl \
+            utils.Device utils.is_hip utils.get_ip utils.get_open_port sequence.SamplerOutput sequence.SequenceGroupMetadata sequence.SequenceData",
+        "Use the interfaces of the release that is installed for ROCm",
+    ),
     since("datasets", "3.0", "load_metric", "Use evaluate.load"),
     since(
         "huggingface_hub",
@@ -355,6 +365,7 @@ pub const LIMITED: &[&str] = &[
     "torchmetrics",
     "transformers",
     "trimesh",
+    "vllm",
 ];
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
@@ -455,9 +466,14 @@ pub(super) fn report_removed(
         Some(since) => (Severity::Warning, format!("{name} {since} and later")),
     };
     let message = format!("{releases} do not {lacking} any more.");
-    // A module that is imported often is one finding, and so is a part of TensorFlow.
-    let is_one = cx.tree().field(found) == Field::ModuleName || library == "tensorflow";
-    if is_one && cx.has_reported(&RULE, &|_, reported| reported == message) {
+    // A module that is imported often is one finding, and so are a part of TensorFlow and a source that is written for an
+    // old vLLM.
+    let is_import = cx.tree().field(found) == Field::ModuleName;
+    let is_repeated = |reported: &str| match library {
+        "vllm" => reported.starts_with(library),
+        _ => reported == message && (is_import || library == "tensorflow"),
+    };
+    if cx.has_reported(&RULE, &|_, reported| is_repeated(reported)) {
         return;
     }
     cx.report_as(&RULE, severity, found, message, fix);
@@ -478,12 +494,13 @@ fn distribution(module: &str) -> &str {
     }
 }
 
-/// The first releases that run with a Python that PyTorch for ROCm needs: with a wheel for Python 3.10, and librosa without
+/// The first releases that run with PyTorch for ROCm: with a wheel for Python 3.10 or, of vLLM, for ROCm, and librosa without
 /// `np.complex`. A requirement of an older one has to change, so it limits nothing.
 const FLOORS: &[(&str, Version)] = &[
     ("librosa", Version::new(0, 9)),
     ("matplotlib", Version::new(3, 5)),
     ("scipy", Version::new(1, 7)),
+    ("vllm", Version::new(0, 14)),
 ];
 
 /// Whether a requirement of the project allows only releases before `since`.

@@ -11,6 +11,7 @@ mod failing_check;
 mod half_macro;
 mod home_gate;
 mod home_variable;
+mod include_option;
 mod listed;
 mod loaded_library;
 mod module;
@@ -41,6 +42,7 @@ pub(super) const CHECKS: &[&PythonRule] = &[
     &nvidia_backend::TARGET,
     &tilelang_dtype::CHECK,
     &half_macro::CHECK,
+    &include_option::CHECK,
     &removed_keyword::CHECK,
     &attn_implementation::CHECK,
 ];
