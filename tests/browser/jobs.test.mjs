@@ -44,7 +44,7 @@ test('a running job shows its step, its time and what is to come, and offers its
   await page.goto(`${server.url}/jobs/${id}/`);
   const state = page.locator('[data-region=state]');
   await state.getByText(/Running on .*: (computing the reference|measuring|timing|checking|warming|importing)/).waitFor({ timeout: 90_000 });
-  await page.getByText(/^\d+:\d\d of at most \d+:\d\d$/).waitFor({ timeout: 60_000 });
+  await page.getByText(/^\d+:\d\d of at most \d+:\d\d, \d+:\d\d in this step$/).waitFor({ timeout: 60_000 });
   assert.equal(await page.getByRole('link', { name: 'Download JSON' }).count(), 0);
   assert.equal(await finished(server.url, id), 'done');
   await page.getByRole('link', { name: 'Download JSON' }).waitFor();

@@ -110,7 +110,7 @@ fn live(
     }
 }
 
-/// How long a running job has taken, and its limit. It changes each second, so screen readers do not announce it.
+/// How long a running job has taken, its limit, and how long its step has. It changes each second, so screen readers do not announce it.
 #[component]
 fn Elapsed(view: ReadSignal<JobView>) -> impl IntoView {
     let now = RwSignal::new(None::<f64>);
@@ -120,11 +120,14 @@ fn Elapsed(view: ReadSignal<JobView>) -> impl IntoView {
     move || {
         let now = now.get()?;
         view.with(|view| {
-            let started = js_sys::Date::parse(view.started_at.as_deref()?);
             let limit = view.environment.as_ref()?.time_limit_s?;
+            let since = |at: &str| ((now - js_sys::Date::parse(at)) / 1000.0).clamp(0.0, limit);
+            let passed = since(view.started_at.as_deref()?);
             (view.state == JobState::Running).then(|| {
-                let passed = ((now - started) / 1000.0).clamp(0.0, limit);
-                let text = format!("{} of at most {}", clock(passed), clock(limit));
+                let mut text = format!("{} of at most {}", clock(passed), clock(limit));
+                if let Some(step) = &view.step {
+                    text = format!("{text}, {} in this step", clock(since(&step.since)));
+                }
                 view! { <p class="hint number">{text}</p> }
             })
         })
