@@ -82,14 +82,14 @@ declare_rule! {
     }
 }
 
-const REBUILD: &str = "Build flash-attn for ROCm (Composable Kernel or Triton backend), use aiter's functions of the same names, or PyTorch's scaled_dot_product_attention";
+const REBUILD: &str = "Build flash-attn for ROCm (Composable Kernel or Triton backend), use aiter's flash_attn_func or flash_attn_varlen_func, or PyTorch's scaled_dot_product_attention";
 
 const fn for_hopper(module: &'static str) -> ApiRule {
     api_rule(
         ApiPattern::Import(module),
         Severity::Error,
         "This is FlashAttention for Hopper and later NVIDIA GPUs only; there is no ROCm build of it.",
-        "Use FlashAttention 2 built for ROCm, or aiter's functions of the same names",
+        "Use FlashAttention 2 built for ROCm, or aiter's flash_attn_func or flash_attn_varlen_func",
     )
 }
 
