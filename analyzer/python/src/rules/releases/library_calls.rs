@@ -102,6 +102,7 @@ pub(super) fn check_call(cx: &PythonChecker<'_>, call: Node) {
         }
         "voxel_grid" => check_voxel_grid(cx, call),
         "FileDescriptor" => check_generated(cx, call),
+        "register" => check_llava(cx, call),
         _ => {}
     }
     for (function, library, since, keywords, advice) in KEYWORDS {
@@ -296,6 +297,26 @@ fn check_voxel_grid(cx: &PythonChecker<'_>, call: Node) {
             "accept voxel_grid(pos, batch, size)",
             call,
             fix,
+        );
+    }
+}
+
+/// `AutoConfig.register("llava", LlavaConfig)`: since then Transformers has a model of this name.
+fn check_llava(cx: &PythonChecker<'_>, call: Node) {
+    let is_it = first_value(cx, call)
+        .and_then(|name| string(&cx.semantics, name))
+        .is_some_and(|name| name == "llava")
+        && cx
+            .callee(call)
+            .is_some_and(|found| found.is("transformers.AutoConfig.register"));
+    if is_it {
+        report_removed(
+            cx,
+            "transformers",
+            Some("4.36"),
+            "accept a configuration with the name llava",
+            call,
+            RawFix::display_only("Give the model_type another name, such as llava_llama"),
         );
     }
 }
