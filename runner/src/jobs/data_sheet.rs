@@ -15,7 +15,8 @@ static PATTERNS: LazyLock<Option<RegexSet>> =
 /// Computes the floor from the worker's bytes and operations and the data sheet's rates, and writes these into the
 /// roofline. Nothing changes for a processor, or for a GPU whose bandwidth is not in the table.
 ///
-/// The dtype of the products is the worker's statement: a rate up to the highest in the data sheet is accepted.
+/// The dtype of the products is the worker's statement: a rate up to the highest in the data sheet is accepted, and without a
+/// rate it is the highest.
 pub(super) fn apply(roofline: &mut Roofline, device: &Device) {
     let Some((product, bandwidth_tbs)) = product_of(device)
         .and_then(|product| product.bandwidth_tbs.map(|bandwidth| (product, bandwidth)))
@@ -24,8 +25,9 @@ pub(super) fn apply(roofline: &mut Roofline, device: &Device) {
     };
     roofline.bandwidth_gbs = bandwidth_tbs * 1e3;
     DATA_SHEET.clone_into(&mut roofline.bandwidth_source);
-    if let (Some(peak), Some(highest)) = (roofline.peak_tflops, highest(&product.peak))
-        && peak > highest
+    if let Some(highest) = highest(&product.peak)
+        && roofline.flops > 0
+        && roofline.peak_tflops.is_none_or(|peak| peak > highest)
     {
         roofline.peak_tflops = Some(highest);
         DATA_SHEET.clone_into(&mut roofline.peak_source);
@@ -125,6 +127,17 @@ mod tests {
             Some(2614.9),
             "8-bit floats of an MI300X"
         );
+    }
+
+    #[test]
+    fn products_without_a_rate_have_the_highest() {
+        let mut roofline = claimed();
+        roofline.bytes_read = 0;
+        roofline.flops = 2_614_900_000_000;
+        roofline.peak_tflops = None;
+        apply(&mut roofline, &device("AMD Instinct MI300X", Vendor::Amd));
+        assert!((roofline.floor_ms - 1.0).abs() < 1e-9);
+        assert_eq!(roofline.bound, "compute");
     }
 
     #[test]
