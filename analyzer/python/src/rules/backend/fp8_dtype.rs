@@ -1,7 +1,7 @@
 //! HW308: the FP8 format that the target's matrix units support.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{contains_any, function_parameter, has_text};
+use crate::rules::helpers::calls::{assigned_to, contains_any, function_parameter, has_text};
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Fp8Format;
@@ -208,10 +208,7 @@ fn makes_tensor_of_argument(
 fn is_settled(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     // `FP8_DTYPE = …`: other sources compute with it.
-    let is_named = tree
-        .parent(node)
-        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
-        .and_then(|assignment| tree.child(assignment, Field::Left))
+    let is_named = assigned_to(cx, node)
         .is_some_and(|name| contains_any(tree.text(name), &["FP8", "E4M3", "E5M2"]));
     let find = || {
         if is_right_as_it_is(cx, is_named) {

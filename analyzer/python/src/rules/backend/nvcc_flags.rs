@@ -1,7 +1,7 @@
 //! HW305: nvcc options in a build script written in Python.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::has_text;
+use crate::rules::helpers::calls::{assigned_to, has_text};
 use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::semantic::{string, tells_rocm_apart};
 use crate::syntax::{Field, Kind, Node};
@@ -211,11 +211,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
 /// True if no compiler gets this list: all its uses are in extensions that do not pass it on.
 fn is_ignored(cx: &PythonChecker<'_>, list: Node) -> bool {
     let tree = cx.tree();
-    let name = tree
-        .parent(list)
-        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
-        .and_then(|assignment| tree.child(assignment, Field::Left));
-    let Some(name) = name else {
+    let Some(name) = assigned_to(cx, list) else {
         return is_unread(cx, list);
     };
     let mut uses = tree

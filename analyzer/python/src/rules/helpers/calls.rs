@@ -130,6 +130,24 @@ pub(crate) fn given_to<'a>(cx: &PythonChecker<'a>, value: Node) -> Option<&'a st
     None
 }
 
+/// Whether a call unpacks arguments, which may be any: `f(*values, **options)`.
+pub(crate) fn unpacks_arguments(cx: &PythonChecker<'_>, call: Node) -> bool {
+    arguments(cx, call).iter().any(|part| {
+        matches!(
+            cx.tree().kind(*part),
+            Kind::ListSplat | Kind::DictionarySplat
+        )
+    })
+}
+
+/// What a value is assigned to: `target` of `target = value`.
+pub(crate) fn assigned_to(cx: &PythonChecker<'_>, value: Node) -> Option<Node> {
+    let tree = cx.tree();
+    tree.parent(value)
+        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
+        .and_then(|assignment| tree.child(assignment, Field::Left))
+}
+
 /// The `x` of `self.x`.
 pub(crate) fn own_attribute<'a>(cx: &PythonChecker<'a>, node: Node) -> Option<&'a str> {
     let tree = cx.tree();

@@ -124,6 +124,17 @@ pub fn import_item_range(cx: &PythonChecker<'_>, item: Node) -> Option<Range<usi
     Some(line_start..after)
 }
 
+/// Adds `name=value` after the last argument of a call, also after a trailing comma.
+pub fn add_keyword(cx: &PythonChecker<'_>, call: Node, keyword: &str) -> Option<Replacement> {
+    let tree = cx.tree();
+    let arguments = tree.child(call, Field::Arguments)?;
+    let text = tree.text(arguments);
+    let written = text.strip_suffix(')').unwrap_or(text).trim_end();
+    let separator = if written.ends_with(',') { " " } else { ", " };
+    let end = tree.start(arguments) + written.len();
+    Some((end..end, format!("{separator}{keyword}")))
+}
+
 /// The indentation of the line of `byte`, if only white space precedes `byte`.
 pub fn indentation(source: &str, byte: usize) -> Option<&str> {
     let before = part(source, ..byte);

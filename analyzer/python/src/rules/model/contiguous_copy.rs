@@ -2,7 +2,7 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    called, earlier, function_around, has_text, operator, receiver, values,
+    assigned_to, called, earlier, function_around, has_text, operator, receiver, values,
 };
 use crate::rules::helpers::modules::is_reference;
 use crate::semantic::Value;
@@ -106,11 +106,7 @@ fn only_multiplied(cx: &PythonChecker<'_>, call: Node) -> bool {
         return true;
     }
     let tree = cx.tree();
-    let Some(name) = tree
-        .parent(call)
-        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
-        .and_then(|assignment| tree.child(assignment, Field::Left))
-        .filter(|left| tree.kind(*left) == Kind::Identifier)
+    let Some(name) = assigned_to(cx, call).filter(|left| tree.kind(*left) == Kind::Identifier)
     else {
         return false;
     };

@@ -2,9 +2,9 @@
 
 use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
-    argument, arguments, called, contains_any, function_around, has_text, name_of,
+    argument, called, contains_any, function_around, has_text, name_of, unpacks_arguments,
 };
-use crate::syntax::{Field, Kind, Node};
+use crate::syntax::{Field, Node};
 
 declare_rule! {
     /// ## What it does
@@ -75,16 +75,9 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
             "torch.utils.data.dataloader.DataLoader",
         ])
     });
-    // `DataLoader(dataset, **options)`
-    let has_unknown = arguments(cx, call).iter().any(|argument| {
-        matches!(
-            tree.kind(*argument),
-            Kind::ListSplat | Kind::DictionarySplat
-        )
-    });
     let is_in_test = function_around(cx, call)
         .is_some_and(|function| contains_any(name_of(cx, function), &["test", "example"]));
-    if !is_loader || has_unknown || is_in_test || is_in_memory(cx, call) {
+    if !is_loader || unpacks_arguments(cx, call) || is_in_test || is_in_memory(cx, call) {
         return;
     }
     let (message, title) = if argument(cx, call, WORKERS, "num_workers").is_none() {

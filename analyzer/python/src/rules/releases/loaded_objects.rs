@@ -1,7 +1,7 @@
 //! Objects of classes in a checkpoint, by what the code does with them after `torch.load`.
 
 use crate::checker::PythonChecker;
-use crate::rules::helpers::calls::call_of;
+use crate::rules::helpers::calls::{assigned_to, call_of};
 use crate::semantic::literal_text;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::words::listed;
@@ -86,11 +86,7 @@ fn has_attributes(cx: &PythonChecker<'_>, key: &str, object: Node) -> bool {
 fn is_used_by_name(cx: &PythonChecker<'_>, key: &str, item: Node) -> bool {
     let tree = cx.tree();
     let names = &cx.semantics.names;
-    let name = tree
-        .parent(item)
-        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
-        .and_then(|assignment| tree.child(assignment, Field::Left))
-        .filter(|name| tree.kind(*name) == Kind::Identifier);
+    let name = assigned_to(cx, item).filter(|name| tree.kind(*name) == Kind::Identifier);
     let Some(name) = name else {
         return false;
     };

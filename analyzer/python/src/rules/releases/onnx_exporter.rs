@@ -1,8 +1,9 @@
 //! HW414: `torch.onnx.export` without a choice of the exporter.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, has_text, keyword};
-use crate::syntax::{Field, Kind, Node};
+use crate::rules::helpers::calls::{called, has_text, keyword, unpacks_arguments};
+use crate::rules::helpers::edits::add_keyword;
+use crate::syntax::Node;
 use hipward_analyzer_core::Version;
 
 declare_rule! {
@@ -68,26 +69,16 @@ fn check(cx: &PythonChecker<'_>, call: Node) {
     if called(cx, call) != "export" || cx.target().torch < SINCE || !is_export() {
         return;
     }
-    let tree = cx.tree();
-    let Some(arguments) = tree.child(call, Field::Arguments) else {
-        return;
-    };
-    // `**options` may contain it.
-    let passes_on = |part: Node| matches!(tree.kind(part), Kind::DictionarySplat | Kind::ListSplat);
     if keyword(cx, call, "dynamo").is_some()
-        || tree.parts(arguments).any(passes_on)
+        || unpacks_arguments(cx, call)
         || has_text(cx, "onnxscript")
     {
         return;
     }
-    let text = tree.text(arguments);
-    let written = text.strip_suffix(')').unwrap_or(text).trim_end();
-    let separator = if written.ends_with(',') { " " } else { ", " };
-    let end = tree.start(arguments) + written.len();
-    let fix = RawFix::unsafe_edits(
-        "Pass dynamo=False, or require onnxscript",
-        vec![(end..end, format!("{separator}dynamo=False"))],
-    );
+    let Some(edit) = add_keyword(cx, call, "dynamo=False") else {
+        return;
+    };
+    let fix = RawFix::unsafe_edits("Pass dynamo=False, or require onnxscript", vec![edit]);
     cx.report(
         &RULE,
         call,

@@ -2,7 +2,7 @@
 
 use super::versions::{is_for_a_version, is_told_apart};
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{arguments, call_of, has_any_text};
+use crate::rules::helpers::calls::{arguments, assigned_to, call_of, has_any_text};
 use crate::rules::helpers::table_rules::imported;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Version;
@@ -228,10 +228,7 @@ fn check_get_params(cx: &PythonChecker<'_>, attribute: Node) {
     let Some(call) = call_of(cx, attribute).filter(|_| is_it) else {
         return;
     };
-    let name = tree
-        .parent(call)
-        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
-        .and_then(|assignment| tree.child(assignment, Field::Left))
+    let name = assigned_to(cx, call)
         .filter(|name| tree.kind(*name) == Kind::Identifier)
         .map(|name| tree.text(name));
     let is_called = name.is_some_and(|name| tree.source().contains(&format!("{name}(")));

@@ -1,8 +1,9 @@
 //! HW410: `torch.stft` without `return_complex`.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::keyword;
-use crate::syntax::{Field, Kind, Node};
+use crate::rules::helpers::calls::{arguments, keyword, unpacks_arguments};
+use crate::rules::helpers::edits::add_keyword;
+use crate::syntax::Node;
 use hipward_analyzer_core::Version;
 
 declare_rule! {
@@ -62,33 +63,22 @@ const SINCE: Version = Version::new(2, 0);
 const POSITION: usize = 9;
 
 fn check(cx: &PythonChecker<'_>, node: Node) {
-    let tree = cx.tree();
     if cx.target().torch < SINCE || !cx.callee(node).is_some_and(|name| name.is("torch.stft")) {
         return;
     }
-    let Some(arguments) = tree.child(node, Field::Arguments) else {
-        return;
-    };
-    // `**options` may contain it.
-    let passes_on = |part: Node| matches!(tree.kind(part), Kind::DictionarySplat | Kind::ListSplat);
     if keyword(cx, node, "return_complex").is_some()
-        || tree.parts(arguments).nth(POSITION).is_some()
-        || tree.parts(arguments).any(passes_on)
+        || arguments(cx, node).len() > POSITION
+        || unpacks_arguments(cx, node)
     {
         return;
     }
-    let text = tree.text(arguments);
-    let written = text.strip_suffix(')').unwrap_or(text).trim_end();
-    let separator = if written.ends_with(',') { " " } else { ", " };
-    let end = tree.start(arguments) + written.len();
-    let fix = RawFix::safe_edits(
-        "Pass return_complex=False",
-        vec![(end..end, format!("{separator}return_complex=False"))],
-    );
+    let Some(edit) = add_keyword(cx, node, "return_complex=False") else {
+        return;
+    };
     cx.report(
         &RULE,
         node,
         "Since PyTorch 2.0 this raises: torch.stft requires return_complex.",
-        fix,
+        RawFix::safe_edits("Pass return_complex=False", vec![edit]),
     );
 }

@@ -3,7 +3,10 @@
 use super::loaded_objects::key_of_object;
 use super::numpy_values::is_of_numpy;
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{called, contains_any, first_value, has_text, keyword};
+use crate::rules::helpers::calls::{
+    assigned_to, called, contains_any, first_value, has_text, keyword,
+};
+use crate::rules::helpers::edits::add_keyword;
 use crate::semantic::literal_text;
 use crate::syntax::{Field, Kind, Node, Tree};
 use hipward_analyzer_core::Version;
@@ -101,11 +104,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(path) = first_value(cx, node) else {
         return;
     };
-    let assigned = tree
-        .parent(node)
-        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
-        .and_then(|assignment| tree.child(assignment, Field::Left))
-        .map_or("", |name| tree.text(name));
+    let assigned = assigned_to(cx, node).map_or("", |name| tree.text(name));
     let saved = cx.once("what torch.save refuses later", || saved(cx));
     let has_pair = saved.iter().any(|saved| tree.kind(*saved) == Kind::Pair);
     let is_own = has_pair && {
@@ -137,13 +136,12 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
     let message = format!(
         "Since PyTorch {SINCE} this raises UnpicklingError: {what}, and weights_only is True by default."
     );
-    let Some(arguments) = tree.child(node, Field::Arguments) else {
+    let Some(edit) = add_keyword(cx, node, "weights_only=False") else {
         return;
     };
-    let end = tree.span(arguments).end - 1;
     let fix = RawFix::unsafe_edits(
         "Pass weights_only=False, if the source is trusted",
-        vec![(end..end, ", weights_only=False".to_owned())],
+        vec![edit],
     );
     cx.report(&RULE, node, message, fix);
 }
