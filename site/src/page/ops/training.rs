@@ -90,12 +90,6 @@ fn summary(steps: &[Steps<'_>]) -> String {
     )
 }
 
-/// Says so if no step was compared with compiled PyTorch.
-fn without_compiler(rows: &Table) -> Option<&'static str> {
-    let is_there = rows.distinct("variant").contains(&"torch.compile");
-    (!is_there).then_some("torch.compile is not among the implementations yet.")
-}
-
 /// The section of the page; nothing if no step is recorded.
 pub(super) fn section(rows: &Table) -> Option<AnyView> {
     let steps = steps(rows);
@@ -103,7 +97,7 @@ pub(super) fn section(rows: &Table) -> Option<AnyView> {
     (!steps.is_empty()).then(|| {
         view! {
             <h2 id="training">{TITLE}</h2>
-            <p>{summary(&steps)} {without_compiler(rows)}</p>
+            <p>{summary(&steps)}</p>
             <details>
                 <summary>{format!("Every training step ({})", steps.len())}</summary>
                 <div class="scroll" tabindex="0" role="group" aria-label="Training steps">
