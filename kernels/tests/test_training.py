@@ -22,13 +22,18 @@ from hipward_kernels.jit import extension
 from hipward_kernels.jit.driver import INVALID_CONTEXT, LaunchError
 from hipward_kernels.jit.libraries import BuildError
 from hipward_kernels.ops import training
+from hipward_kernels.ops.qkv_rope.eager import qkv_rope
+from hipward_kernels.ops.rope.eager import rope
+from hipward_kernels.ops.rope.layout import rope_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from hipward_kernels.ops.rope.layout import Layout
+
 FORWARD, BACKWARD, ADD_PARTS = 1, 2, 3
-LAYERNORM, SOFTMAX, SWIGLU = 4, 5, 6
+LAYERNORM, SOFTMAX, SWIGLU, ROPE, QKV_ROPE = 4, 5, 6, 7, 8
 """Numbers of these ops in `enum Op`; as kernels, the forward is ten times the number, the backward one more."""
 PARTS = 2
 EPS = 1e-6
@@ -40,10 +45,18 @@ def matrix(address: int, rows: int, columns: int, stride: int) -> Tensor:
     return torch.frombuffer(memory, dtype=torch.float32).as_strided((rows, columns), (stride, 1))
 
 
+def heads_at(address: int, shape: Sequence[int], strides: Sequence[int]) -> Tensor:
+    """Heads `[B, S, H, D]` of float32 at an address, which may be written; `strides` are those of B, S and H."""
+    count = sum((size - 1) * stride for size, stride in zip(shape, (*strides, 1), strict=True)) + 1
+    memory = (ctypes.c_float * count).from_address(address)
+    return torch.frombuffer(memory, dtype=torch.float32).as_strided(tuple(shape), (*strides, 1))
+
+
 class Kernels:
     """The kernels of RMSNorm as the driver would run them, with the arguments read from memory."""
 
     def __init__(self) -> None:
+        self.rotations: dict[int, Sequence[int]] = {}
         self.forms: list[tuple[int, ...]] = []
         self.codes: list[int] = []
         self.failures: list[int] = []
@@ -51,6 +64,11 @@ class Kernels:
 
     def prepared(self, form: Sequence[int]) -> tuple[int, ...] | None:
         self.forms.append(tuple(form))
+        if form[1] in (ROPE, QKV_ROPE):
+            kernel = 10 * form[1] + form[2]
+            self.rotations[kernel] = form
+            units = form[6] * form[7] // 8
+            return kernel, units, 1, units
         if form[1] in (LAYERNORM, SOFTMAX, SWIGLU):
             kernel = 10 * form[1] + form[2]
             return (kernel, 1, 64, PARTS, ADD_PARTS, 1, 64) if form[2] else (kernel, 1, 64)
@@ -76,7 +94,7 @@ class Kernels:
             }
             return [types[kind].from_address(addresses[index]).value for index, kind in enumerate(kinds)]
 
-        kernels = {
+        kernels: dict[int, Callable[[Callable[[str], list[Any]]], None]] = {
             FORWARD: self.rmsnorm,
             BACKWARD: self.rmsnorm_backward,
             10 * LAYERNORM: self.layernorm,
@@ -85,6 +103,10 @@ class Kernels:
             10 * SOFTMAX + 1: self.softmax_backward,
             10 * SWIGLU: self.swiglu,
             10 * SWIGLU + 1: self.swiglu_backward,
+            10 * ROPE: partial(self.rotate, 10 * ROPE),
+            10 * ROPE + 1: partial(self.rotate, 10 * ROPE + 1),
+            10 * QKV_ROPE: partial(self.split, 10 * QKV_ROPE),
+            10 * QKV_ROPE + 1: partial(self.split, 10 * QKV_ROPE + 1),
             ADD_PARTS: self.add_parts,
         }
         kernels[function](read)
@@ -163,6 +185,32 @@ class Kernels:
         matrix(dgate, rows, columns, 2 * columns).copy_(of_gate)
         matrix(dup, rows, columns, 2 * columns).copy_(slope * value * s)
 
+    def turned(self, kernel: int, x: Tensor, tables: tuple[int, int], strides: tuple[int, int]) -> Tensor:
+        pairs, half = self.rotations[kernel][10:12]
+        shape = (x.shape[0] if strides[0] else 1, x.shape[1], 1, pairs)
+        cos, sin = (heads_at(table, shape, (*strides, 0))[:, :, 0] for table in tables)
+        return rope(x, cos.expand(x.shape[0], -1, -1), -sin if kernel % 10 else sin, "half" if half else "interleaved")
+
+    def rotate(self, kernel: int, read: Callable[[str], list[Any]]) -> None:
+        x, cos, sin, y, batch, position, head, table_batch, table_position, units, length = read("PPPPqqqqqII")
+        heads, features = self.rotations[kernel][8], self.rotations[kernel][7]
+        shape = (units * 8 // (length * heads * features), length, heads, features)
+        value = heads_at(x, shape, (batch, position, head))
+        result = self.turned(kernel, value, (cos, sin), (table_batch, table_position))
+        matrix(y, 1, result.numel(), result.numel()).copy_(result.reshape(1, -1))
+
+    def split(self, kernel: int, read: Callable[[str], list[Any]]) -> None:
+        qkv, q, k, v, cos, sin, *strides, units, length = read("PPPPPPqqqqqqqqqqqqqII")
+        heads, kv_heads, features = self.rotations[kernel][8], self.rotations[kernel][9], self.rotations[kernel][7]
+        batch = units * 8 // (length * heads * features)
+        joined = heads_at(qkv, (batch, length, heads, features), (*strides[:2], features))
+        counts = [heads - 2 * kv_heads, kv_heads, kv_heads]
+        for index, (address, whole) in enumerate(zip((q, k, v), torch.split(joined, counts, 2), strict=True)):
+            part = heads_at(address, whole.shape, strides[2 + 3 * index : 5 + 3 * index])
+            source, target = (part, whole) if kernel % 10 else (whole, part)
+            tables = (strides[-2], strides[-1])
+            target.copy_(source if index == 2 else self.turned(kernel, source, (cos, sin), tables))
+
     def add_parts(self, read: Callable[[str], list[Any]]) -> None:
         parts, dweight, count, columns = read("PPqi")
         matrix(dweight, 1, columns, columns).copy_(matrix(parts, count, columns, columns).sum(0, keepdim=True))
@@ -200,8 +248,8 @@ def test_rmsnorm_has_the_gradients_of_its_definition(native: Any, kernels: Kerne
         for got, exact in zip(torch.autograd.grad(y, (x, weight), outer), wanted, strict=True):
             torch.testing.assert_close(got, exact)
     assert kernels.forms == [
-        (0, 0, 0, -1, 6, 6, 6, 16, 32, 32),
-        (0, 0, 1, -1, 6, 6, 6, 16, 0, 0),
+        (0, 0, 0, -1, 6, 6, 6, 16, 32, 32, 0, 0, 0),
+        (0, 0, 1, -1, 6, 6, 6, 16, 0, 0, 0, 0, 0),
     ], "kernels are selected once for each form of the arguments"
 
 
@@ -260,7 +308,56 @@ def test_swiglu_has_the_gradient_of_its_definition(native: Any, kernels: Kernels
             wanted = torch.autograd.grad(expected, x, outer, retain_graph=True)
             torch.testing.assert_close(torch.autograd.grad(y, x, outer), wanted)
     assert native.swiglu(torch.randn(6, 36, requires_grad=True), 0) is None, "halves of no whole vectors"
-    assert (0, SWIGLU, 1, -1, 6, -1, 6, 16, 0, 0) in kernels.forms
+    assert (0, SWIGLU, 1, -1, 6, -1, 6, 16, 0, 0, 0, 0, 0) in kernels.forms
+
+
+def gradients_are_those_of(mine: Sequence[Tensor], exact: Sequence[Tensor], x: Tensor) -> None:
+    """Compares outputs, and the gradients of `x` for dense gradients, transposed ones and those of one output."""
+    for got, expected in zip(mine, exact, strict=True):
+        torch.testing.assert_close(got, expected)
+    dense = [torch.randn_like(y) for y in exact]
+    transposed = [dy.transpose(1, 2).contiguous().transpose(1, 2) for dy in dense]
+    shifted = [torch.randn(dy.numel() + 1)[1:].view(dy.shape) for dy in dense]
+    for outer in (dense, transposed, shifted, dense[:1]):
+        wanted = torch.autograd.grad(exact[: len(outer)], x, outer, retain_graph=True)
+        torch.testing.assert_close(
+            torch.autograd.grad(mine[: len(outer)], x, outer, retain_graph=True), wanted, msg=f"{len(outer)} gradients"
+        )
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+@pytest.mark.parametrize("batched_table", [False, True])
+def test_rope_has_the_gradient_of_its_definition(
+    native: Any,
+    kernels: Kernels,  # noqa: ARG001
+    layout: Layout,
+    batched_table: bool,
+) -> None:
+    cos, sin = rope_table(6, 16)
+    if batched_table:
+        cos, sin = torch.stack([cos, cos.flip(0)]), torch.stack([sin, sin.flip(0)])
+    for x in (torch.randn(2, 6, 3, 16), torch.randn(2, 3, 6, 16).transpose(1, 2)):
+        x.requires_grad_()
+        y = native.rope(x, cos, sin, layout == "half")
+        assert y.is_contiguous()
+        gradients_are_those_of((y,), (rope(x, cos, sin, layout),), x)
+    assert native.rope(x, cos.transpose(-1, -2).contiguous().transpose(-1, -2), sin, True) is None, "tables in order"
+    assert native.rope(torch.randn(2, 6, 3, 17)[..., 1:].requires_grad_(), cos, sin, True) is None, "no whole vectors"
+    with pytest.raises(RuntimeError, match="no derivative of its own"):
+        torch.autograd.grad(y.sum(), x, create_graph=True)
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+def test_qkv_rope_has_the_gradient_of_its_definition(
+    native: Any,
+    kernels: Kernels,  # noqa: ARG001
+    layout: Layout,
+) -> None:
+    cos, sin = rope_table(6, 16)
+    for x in (torch.randn(2, 6, 8 * 16), torch.randn(6, 2, 8 * 16).transpose(0, 1)):
+        x.requires_grad_()
+        mine = native.qkv_rope(x, cos, sin, 4, 2, layout == "half")
+        gradients_are_those_of(mine, qkv_rope(x, cos, sin, 4, 2, layout), x)
 
 
 def test_step_is_a_node_like_those_of_pytorch(native: Any, kernels: Kernels) -> None:  # noqa: ARG001

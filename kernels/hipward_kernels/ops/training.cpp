@@ -74,11 +74,11 @@ void launch(const Kernel& kernel, int device, Arguments... arguments) {
 
 // --- Launches by the form of the arguments --------------------------------------------------------------------------
 
-enum Op : int64_t { RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, LAYERNORM, SOFTMAX, SWIGLU };
+enum Op : int64_t { RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, LAYERNORM, SOFTMAX, SWIGLU, ROPE, QKV_ROPE };
 
-// Generation of the tuned table, op, direction, device, dtype, dtype of the weight or -1, rows, columns, and two numbers that
-// depend on the op.
-using Form = std::array<int64_t, 10>;
+// Generation of the tuned table, op, direction, device, dtype, dtype of the weight or -1, rows, columns, and numbers that depend
+// on the op.
+using Form = std::array<int64_t, 13>;
 
 struct FormHash {
   size_t operator()(const Form& form) const {
@@ -566,6 +566,160 @@ struct SwiGLU : Backward {
   }
 };
 
+// --- RoPE, of one tensor and with the split of queries, keys and values -----------------------------------------------
+
+// The tables of a rotation, which have no gradient.
+struct Tables {
+  Tensor cos, sin;
+
+  // Whether kernels can read them.
+  bool readable() const {
+    return cos.is_contiguous() && sin.is_contiguous() && cos.scalar_type() == sin.scalar_type() && ::readable(cos, 0) &&
+           ::readable(sin, 0);
+  }
+  i64 batch_stride() const { return cos.dim() == 3 ? cos.stride(0) : 0; }
+  i64 position_stride() const { return cos.stride(cos.dim() - 2); }
+};
+
+// Whether vectors can read heads of whole vectors at any position.
+bool readable_heads(const Tensor& x) {
+  for (int64_t i = 0; i + 1 < x.dim(); ++i) {
+    if (!readable(x, x.stride(i))) return false;
+  }
+  return x.stride(x.dim() - 1) == 1;
+}
+
+// Sequences of tokens with heads; for the split, all heads of the joined tensor, `kv_heads` of them keys and as many values.
+struct Heads {
+  int64_t batch, length, heads, kv_heads, features;
+};
+
+struct Rotation : Backward {
+  Heads shape;
+  bool half;
+
+  Rotation(int64_t op, const Heads& shape, bool half)
+      : Backward(op == ROPE ? "rope" : "qkv_rope"), shape(shape), half(half) {}
+
+  // The rows are the heads of all tokens, the columns their features.
+  static Plan plan(int64_t op, const Tensor& like, const Tables& tables, const Heads& shape, bool half, bool backward) {
+    return plan_of({0, op, backward, like.get_device(), dtype_of(like), dtype_of(tables.cos),
+                    shape.batch * shape.length * shape.heads, shape.features, shape.heads, shape.kv_heads,
+                    tables.cos.size(tables.cos.dim() - 1), half, shape.batch > 1});
+  }
+
+  // The plan of the forward; none if there is none for the backward, which must be found while another implementation can be used.
+  static std::optional<Plan> forward_plan(int64_t op, const Tensor& x, const Tables& tables, const Heads& shape, bool half) {
+    const Plan found = plan(op, x, tables, shape, half, false);
+    return found.fits && plan(op, x, tables, shape, half, true).fits ? std::optional<Plan>(found) : std::nullopt;
+  }
+
+  Plan backward_plan(int64_t op, const Tensor& dy, const Tables& tables) const {
+    const Plan found = plan(op, dy, tables, shape, half, true);
+    TORCH_CHECK(found.fits, this->op, ": no backward kernel takes heads of ", shape.features, " ", dy.scalar_type());
+    return found;
+  }
+
+  Tables tables() { return {saved[0].unpack(), saved[1].unpack()}; }
+  void save(const Tables& tables) {
+    saved[0] = SavedVariable(tables.cos, false);
+    saved[1] = SavedVariable(tables.sin, false);
+  }
+};
+
+Tensor read_heads(const Tensor& dy) { return readable_heads(dy) ? dy : dy.clone(at::MemoryFormat::Contiguous); }
+
+struct RoPE : Rotation {
+  using Rotation::Rotation;
+
+  static Tensor rotate(const Plan& plan, const Tensor& x, const Tables& tables) {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    const Tensor y = like(x);
+    launch(plan.kernel, x.get_device(), at_(x), at_(tables.cos), at_(tables.sin), to(y), i64(x.stride(0)), i64(x.stride(1)),
+           i64(x.stride(2)), tables.batch_stride(), tables.position_stride(), u32(plan.parts), u32(x.size(1)));
+    return y;
+  }
+
+  static std::optional<Tensor> run(const Tensor& x, const Tensor& cos, const Tensor& sin, bool half) {
+    const Tables tables{cos, sin};
+    if (x.numel() == 0 || !steps(x) || !readable_heads(x) || !tables.readable()) return std::nullopt;
+    const Heads shape{x.size(0), x.size(1), x.size(2), 0, x.size(3)};
+    const auto plan = forward_plan(ROPE, x, tables, shape, half);
+    if (!plan) return std::nullopt;
+    const c10::DeviceGuard guard(x.device());
+    const Tensor y = rotate(*plan, x, tables);
+    if (torch::autograd::compute_requires_grad(x)) {
+      auto [node, step] = node_of(new RoPE(ROPE, shape, half), x);
+      torch::autograd::set_history(y, node);
+      step->save(tables);
+    }
+    return y;
+  }
+
+  variable_list differentiate(const variable_list& gradients) override {
+    const Tensor dy = read_heads(gradients[0]);
+    const Tables of = tables();
+    return {rotate(backward_plan(ROPE, dy, of), dy, of)};
+  }
+};
+
+using Parts = std::array<Tensor, 3>;
+
+struct QKVRoPE : Rotation {
+  using Rotation::Rotation;
+
+  static Tensor part(const Heads& shape, int which, const at::TensorOptions& options) {
+    const int64_t heads = which ? shape.kv_heads : shape.heads - 2 * shape.kv_heads;
+    return at::empty({shape.batch, shape.length, heads, shape.features}, options);
+  }
+
+  // From the joined tensor to its parts, or back: the plan's kernel has a direction.
+  static void move(const Plan& plan, const Tensor& qkv, const Parts& parts, const Tables& tables) {
+    const auto& [q, k, v] = parts;
+    launch(plan.kernel, qkv.get_device(), to(qkv), at_(q), at_(k), at_(v), at_(tables.cos), at_(tables.sin),
+           i64(qkv.stride(0)), i64(qkv.stride(1)), i64(q.stride(0)), i64(q.stride(1)), i64(q.stride(2)), i64(k.stride(0)),
+           i64(k.stride(1)), i64(k.stride(2)), i64(v.stride(0)), i64(v.stride(1)), i64(v.stride(2)), tables.batch_stride(),
+           tables.position_stride(), u32(plan.parts), u32(q.size(1)));
+  }
+
+  static std::optional<Parts> run(const Tensor& qkv, const Tensor& cos, const Tensor& sin, int64_t q_heads, int64_t kv_heads,
+                                  bool half) {
+    const Tables tables{cos, sin};
+    if (qkv.numel() == 0 || !steps(qkv) || !readable_heads(qkv) || !tables.readable()) return std::nullopt;
+    const int64_t heads = q_heads + 2 * kv_heads;
+    const Heads shape{qkv.size(0), qkv.size(1), heads, kv_heads, qkv.size(2) / heads};
+    const auto plan = forward_plan(QKV_ROPE, qkv, tables, shape, half);
+    if (!plan) return std::nullopt;
+    const c10::DeviceGuard guard(qkv.device());
+    Parts parts;
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      for (int i = 0; i < 3; ++i) parts[i] = part(shape, i, qkv.options());
+      move(*plan, qkv, parts, tables);
+    }
+    if (torch::autograd::compute_requires_grad(qkv)) {
+      auto [node, step] = node_of(new QKVRoPE(QKV_ROPE, shape, half), qkv);
+      for (const Tensor& part : parts) torch::autograd::set_history(part, node);
+      step->save(tables);
+    }
+    return parts;
+  }
+
+  variable_list differentiate(const variable_list& gradients) override {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    at::TensorOptions options;
+    for (const Tensor& gradient : gradients) {
+      if (gradient.defined()) options = gradient.options();
+    }
+    Parts parts;
+    for (int i = 0; i < 3; ++i) parts[i] = gradients[i].defined() ? read_heads(gradients[i]) : part(shape, i, options).zero_();
+    const Tables of = tables();
+    const Tensor joined = at::empty({shape.batch, shape.length, shape.heads * shape.features}, options);
+    move(backward_plan(QKV_ROPE, joined, of), joined, parts, of);
+    return {joined};
+  }
+};
+
 void connect(uint64_t launch_address, uint64_t stream_address, const py::object& prepare, const py::object& failed) {
   host.launch = reinterpret_cast<Launch>(launch_address);
   host.stream = reinterpret_cast<Stream>(stream_address);
@@ -585,4 +739,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("layernorm", &LayerNorm::run);
   module.def("softmax", &Softmax::run);
   module.def("swiglu", &SwiGLU::run);
+  module.def("rope", &RoPE::run);
+  module.def("qkv_rope", &QKVRoPE::run);
 }

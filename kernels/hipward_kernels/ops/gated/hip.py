@@ -101,7 +101,7 @@ class Gated:
 
     def _for_training(self, backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
         """Selects the kernels for `training.cpp`; the last number is that of the vectors."""
-        generation, _, _, device, dtype_number, _, rows, columns, flat, _ = form
+        generation, _, _, device, dtype_number, _, rows, columns, flat, *_ = form
         dtype, shape = training.DTYPES.get(dtype_number), torch.Size((rows, columns))
         if dtype is None:
             return None

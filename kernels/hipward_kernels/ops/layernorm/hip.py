@@ -218,7 +218,7 @@ def differentiable(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> boo
 
 def _for_training(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
     """Selects the kernels for `training.cpp`."""
-    generation, _, _, device, dtype_number, weight_number, rows, columns, stride, kinds = form
+    generation, _, _, device, dtype_number, weight_number, rows, columns, stride, kinds, *_ = form
     dtype, weight = training.DTYPES.get(dtype_number), training.DTYPES.get(weight_number)
     if dtype is None or (weight is None and weight_number >= 0):
         return None

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import Launches
 from hipward_kernels.ops.qkv_rope.autograd import function
-from hipward_kernels.ops.rope.hip import macros, shares, table_strides, takes
+from hipward_kernels.ops.rope.hip import form_of, macros, prepare, shares, table_strides, takes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,8 +37,8 @@ def move(
     batch, length, heads, head_dim = q.shape
     kv_heads = k.shape[2]
     share = shares(qkv.numel(), qkv.itemsize, qkv.get_device())
-    form = macros(qkv.dtype, cos, layout, inverse, (batch, length, heads + 2 * kv_heads, head_dim), share)
-    launch = LAUNCHES.get(qkv.get_device(), share.threads, **form, KV_HEADS=kv_heads)
+    form = form_of(qkv.dtype, cos, layout, (batch, length, heads + 2 * kv_heads, head_dim))
+    launch = LAUNCHES.get(qkv.get_device(), share.threads, **macros(form, inverse, share), KV_HEADS=kv_heads)
     addresses = (x.data_ptr() for x in (qkv, *parts, cos, sin))
     strides = (stride for part in parts for stride in part.stride()[:3])
     launch(share.blocks, *addresses, *qkv.stride()[:2], *strides, *table_strides(cos), share.units, length)
@@ -65,6 +66,7 @@ def backward(dq: Tensor, dk: Tensor, dv: Tensor, cos: Tensor, sin: Tensor, layou
     return dqkv
 
 
+training.register("qkv_rope", prepare(LAUNCHES))
 trained = function(forward, backward)
 
 
@@ -72,9 +74,11 @@ def qkv_rope(qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, l
     """See `hipward_kernels.ops.qkv_rope`."""
     if qkv.numel() and not takes(torch.unflatten(qkv, -1, (heads + 2 * kv_heads, -1)), cos, sin):
         return NotImplemented
-    if trains(qkv):
-        return trained(qkv, cos, sin, heads, kv_heads, layout)
-    return forward(qkv, cos, sin, heads, kv_heads, layout)
+    if not trains(qkv):
+        return forward(qkv, cos, sin, heads, kv_heads, layout)
+    native = training.module()
+    parts = None if native is None else native.qkv_rope(qkv, cos, sin, heads, kv_heads, layout == "half")
+    return trained(qkv, cos, sin, heads, kv_heads, layout) if parts is None else tuple(parts)
 
 
 def qkv_rope_backward(dq: Tensor, dk: Tensor, dv: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Any:

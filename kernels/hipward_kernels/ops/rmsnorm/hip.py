@@ -159,12 +159,12 @@ def _prepare(op: str) -> Callable[[bool, Sequence[int]], tuple[int, ...] | None]
     """The function that selects an op's kernels for `training.cpp`."""
 
     def prepare(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
-        generation, _, _, device, dtype_number, scale_number, rows, columns, *strides = form
+        generation, _, _, device, dtype_number, scale_number, rows, columns, x_stride, more_stride, *_ = form
         dtype, scale = training.DTYPES.get(dtype_number), training.DTYPES.get(scale_number)
         if dtype is None or (scale is None and scale_number >= 0):
             return None
         if not backward:
-            found = ready(generation, op, device, dtype, scale, rows, columns, *strides)
+            found = ready(generation, op, device, dtype, scale, rows, columns, x_stride, more_stride)
             return None if found is None else (found.launch.handle, found.blocks, found.launch.threads)
         found = ready_backward(op == "add_rmsnorm", device, dtype, scale, rows, columns)
         if found is None:

@@ -116,7 +116,7 @@ def differentiable(x: Tensor) -> bool:
 
 def _for_training(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
     """Selects the kernels for `training.cpp`."""
-    generation, _, _, device, dtype_number, _, rows, columns, stride, _ = form
+    generation, _, _, device, dtype_number, _, rows, columns, stride, *_ = form
     dtype = training.DTYPES.get(dtype_number)
     found = None if dtype is None else ready(generation, backward, device, dtype, rows, columns, stride)
     return None if found is None else (found[0].handle, found[1], found[0].threads)
