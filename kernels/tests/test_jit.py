@@ -153,7 +153,7 @@ def test_every_row_length_has_a_launch_that_compiles(columns: int, arch: str, nv
     hip = importlib.import_module("hipward_kernels.ops.rmsnorm.hip")
     shared = {"WAVE": 32, "T": "bf16", "W": "f32", "HAS_WEIGHT": 1}
     forward, backward = (
-        hip.forward_plan(arch, columns, 2, 2, {}),
+        hip.forward_plan(arch, 2048, columns, 2, 2, {}),
         hip.backward_plan("add_rmsnorm", arch, columns, 2),
     )
     # Without clusters, what does not fit into the registers of a block is left to the next tier.

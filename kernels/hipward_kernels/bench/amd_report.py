@@ -65,6 +65,9 @@ OPS = Path(__file__).parents[1] / "ops"
 REPORT = Path(__file__).parents[2] / "results" / "amd_code.csv"
 
 WAVEFRONT = 64
+
+ROWS = 16384
+"""Rows of the row-wise kernels: enough for the plans of a full GPU."""
 """Lanes of a wavefront on every architecture of the report."""
 
 LATENCY_S = 1e-6
@@ -212,7 +215,7 @@ def _hip_norm(op: str, dtype: str, columns: int) -> Iterator[Kernel]:
     """Both directions, if a row fits into the registers of a block."""
     size, name, inputs = ITEMSIZE[dtype], HIP_NAMES[dtype], 2 if op == "add_rmsnorm" else 1
     shape, names = f"N={columns}", dict[str, Any](T=name, W=name, HAS_WEIGHT=1)
-    if (found := rmsnorm_hip.forward_plan("gfx942", columns, size, inputs, {})) is not None:
+    if (found := rmsnorm_hip.forward_plan("gfx942", ROWS, columns, size, inputs, {})) is not None:
         plan, macros = found
         file, on_their_way = OPS / "rmsnorm/hip.hip", 16 * plan.vectors * inputs
         yield Kernel(op, "hip", "forward", dtype, shape, plan.threads, on_their_way, file, {**names, **macros})
@@ -228,7 +231,7 @@ def _layernorm(dtype: str) -> Iterator[Kernel]:
     kinds = {"HAS_WEIGHT": True, "HAS_BIAS": True}
     for columns in (1024, 4096, 8192, 16384, 32768, 65536):
         shape = f"N={columns}"
-        if (found := layernorm_hip.forward_plan("gfx942", columns, size)) is not None:
+        if (found := layernorm_hip.forward_plan("gfx942", ROWS, columns, size)) is not None:
             plan, macros = found
             file, macros = OPS / "layernorm/hip.hip", {**names, **macros, "SAVE": 1}
             yield Kernel("layernorm", "hip", "forward", dtype, shape, plan.threads, 16 * plan.vectors, file, macros)
@@ -257,7 +260,7 @@ def _softmax(dtype: str) -> Iterator[Kernel]:
     for columns in (1024, 4096, 16384, 32768, 65536):
         shape = f"N={columns}"
         for direction, inputs in (("forward", 1), ("backward", 2)):
-            plan = softmax_hip.row_plan("gfx942", columns, size, inputs)
+            plan = softmax_hip.row_plan("gfx942", ROWS, columns, size, inputs)
             if plan is not None:
                 file, macros = OPS / "softmax/hip.hip", {"T": name, **plan.macros()}
                 in_flight = 16 * plan.vectors * inputs

@@ -47,9 +47,9 @@ PRELOADED_VECTORS = 2
 """Vectors of a thread up to which weight and bias are loaded together with the row."""
 
 
-def forward_plan(arch: str, columns: int, itemsize: int) -> tuple[Plan, dict[str, int]] | None:
+def forward_plan(arch: str, rows: int, columns: int, itemsize: int) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
-    measured = nvidia_row(arch, "layernorm", columns, itemsize)
+    measured = nvidia_row(arch, "layernorm", columns, itemsize, rows)
     if measured is not None:
         row, preload = measured
         return row, {**row.macros(), "PRELOAD": int(preload)}
@@ -107,7 +107,7 @@ def ready(
     """
     if not _fits(dtype, weight, columns, stride):
         return None
-    found = forward_plan(get_gfx(device), columns, dtype.itemsize)
+    found = forward_plan(get_gfx(device), rows, columns, dtype.itemsize)
     if found is None:
         return None
     shape, macros = found

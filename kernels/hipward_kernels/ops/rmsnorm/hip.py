@@ -60,11 +60,11 @@ fits, which costs 20 % on an H200."""
 
 
 def forward_plan(
-    arch: str, columns: int, itemsize: int, inputs: int, chosen: Mapping[str, int]
+    arch: str, rows: int, columns: int, itemsize: int, inputs: int, chosen: Mapping[str, int]
 ) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
     op = "rmsnorm" if inputs == 1 else "add_rmsnorm"
-    measured = None if chosen else nvidia_row(arch, op, columns, itemsize)
+    measured = None if chosen else nvidia_row(arch, op, columns, itemsize, rows)
     if measured is not None:
         found, preload = measured[0], int(measured[1])
     else:
@@ -124,7 +124,7 @@ def ready(
     arch = get_gfx(device)
     choice = tuning.choice(arch, op, dtype, rows, columns)
     chosen = choice.numbers() if choice is not None and choice.tier == "hip" else {}
-    found = forward_plan(arch, columns, dtype.itemsize, 2 if op == "add_rmsnorm" else 1, chosen)
+    found = forward_plan(arch, rows, columns, dtype.itemsize, 2 if op == "add_rmsnorm" else 1, chosen)
     if found is None:
         return None
     shape, macros = found

@@ -38,9 +38,9 @@ MOST_VECTORS = 8
 """Most vectors of a thread and input: the row, and its exponentials or its gradient in float32, are in registers."""
 
 
-def row_plan(arch: str, columns: int, itemsize: int, inputs: int) -> Plan | None:
+def row_plan(arch: str, rows: int, columns: int, itemsize: int, inputs: int) -> Plan | None:
     """The launch of the forward (one input) or of the backward (two), or None if a row is too long."""
-    measured = nvidia_row(arch, "softmax" if inputs == 1 else "softmax backward", columns, itemsize)
+    measured = nvidia_row(arch, "softmax" if inputs == 1 else "softmax backward", columns, itemsize, rows)
     if measured is not None:
         return measured[0]
     most = min(MOST_VECTORS, most_vectors(arch, inputs))
@@ -60,7 +60,7 @@ def ready(
     """The launch and its blocks; None if vectors do not fit or there are too many rows."""
     if not whole_vectors(dtype.itemsize, columns, stride):
         return None
-    found = row_plan(get_gfx(device), columns, dtype.itemsize, 2 if backward else 1)
+    found = row_plan(get_gfx(device), rows, columns, dtype.itemsize, 2 if backward else 1)
     if found is None:
         return None
     blocks = -(-rows // found.rows) * found.cluster
