@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hipward_kernels.ops.rope.layout import Layout
 
 FORWARD, BACKWARD, ADD_PARTS = 1, 2, 3
-LAYERNORM, SOFTMAX, SWIGLU, ROPE, QKV_ROPE = 4, 5, 6, 7, 8
+LAYERNORM, SOFTMAX, SWIGLU, ROPE, QKV_ROPE, CROSS_ENTROPY = 4, 5, 6, 7, 8, 9
 """Numbers of these ops in `enum Op`; as kernels, the forward is ten times the number, the backward one more."""
 PARTS = 2
 EPS = 1e-6
@@ -56,7 +56,7 @@ class Kernels:
     """The kernels of RMSNorm as the driver would run them, with the arguments read from memory."""
 
     def __init__(self) -> None:
-        self.rotations: dict[int, Sequence[int]] = {}
+        self.of_kernel: dict[int, Sequence[int]] = {}
         self.forms: list[tuple[int, ...]] = []
         self.codes: list[int] = []
         self.failures: list[int] = []
@@ -64,9 +64,9 @@ class Kernels:
 
     def prepared(self, form: Sequence[int]) -> tuple[int, ...] | None:
         self.forms.append(tuple(form))
-        if form[1] in (ROPE, QKV_ROPE):
+        if form[1] in (ROPE, QKV_ROPE, CROSS_ENTROPY):
             kernel = 10 * form[1] + form[2]
-            self.rotations[kernel] = form
+            self.of_kernel[kernel] = form
             units = form[6] * form[7] // 8
             return kernel, units, 1, units
         if form[1] in (LAYERNORM, SOFTMAX, SWIGLU):
@@ -107,6 +107,8 @@ class Kernels:
             10 * ROPE + 1: partial(self.rotate, 10 * ROPE + 1),
             10 * QKV_ROPE: partial(self.split, 10 * QKV_ROPE),
             10 * QKV_ROPE + 1: partial(self.split, 10 * QKV_ROPE + 1),
+            10 * CROSS_ENTROPY: self.cross_entropy,
+            10 * CROSS_ENTROPY + 1: self.cross_entropy_backward,
             ADD_PARTS: self.add_parts,
         }
         kernels[function](read)
@@ -186,14 +188,14 @@ class Kernels:
         matrix(dup, rows, columns, 2 * columns).copy_(slope * value * s)
 
     def turned(self, kernel: int, x: Tensor, tables: tuple[int, int], strides: tuple[int, int]) -> Tensor:
-        pairs, half = self.rotations[kernel][10:12]
+        pairs, half = self.of_kernel[kernel][10:12]
         shape = (x.shape[0] if strides[0] else 1, x.shape[1], 1, pairs)
         cos, sin = (heads_at(table, shape, (*strides, 0))[:, :, 0] for table in tables)
         return rope(x, cos.expand(x.shape[0], -1, -1), -sin if kernel % 10 else sin, "half" if half else "interleaved")
 
     def rotate(self, kernel: int, read: Callable[[str], list[Any]]) -> None:
         x, cos, sin, y, batch, position, head, table_batch, table_position, units, length = read("PPPPqqqqqII")
-        heads, features = self.rotations[kernel][8], self.rotations[kernel][7]
+        heads, features = self.of_kernel[kernel][8], self.of_kernel[kernel][7]
         shape = (units * 8 // (length * heads * features), length, heads, features)
         value = heads_at(x, shape, (batch, position, head))
         result = self.turned(kernel, value, (cos, sin), (table_batch, table_position))
@@ -201,7 +203,7 @@ class Kernels:
 
     def split(self, kernel: int, read: Callable[[str], list[Any]]) -> None:
         qkv, q, k, v, cos, sin, *strides, units, length = read("PPPPPPqqqqqqqqqqqqqII")
-        heads, kv_heads, features = self.rotations[kernel][8], self.rotations[kernel][9], self.rotations[kernel][7]
+        heads, kv_heads, features = self.of_kernel[kernel][8], self.of_kernel[kernel][9], self.of_kernel[kernel][7]
         batch = units * 8 // (length * heads * features)
         joined = heads_at(qkv, (batch, length, heads, features), (*strides[:2], features))
         counts = [heads - 2 * kv_heads, kv_heads, kv_heads]
@@ -210,6 +212,29 @@ class Kernels:
             source, target = (part, whole) if kernel % 10 else (whole, part)
             tables = (strides[-2], strides[-1])
             target.copy_(source if index == 2 else self.turned(kernel, source, (cos, sin), tables))
+
+    def labels(self, address: int, rows: int) -> Tensor:
+        return torch.frombuffer((ctypes.c_int64 * rows).from_address(address), dtype=torch.int64)
+
+    def cross_entropy(self, read: Callable[[str], list[Any]]) -> None:
+        logits, labels, losses, normalizers, stride, ignore_index, columns = read("PPPPqqi")
+        rows = self.of_kernel[10 * CROSS_ENTROPY][6]
+        value, chosen = matrix(logits, rows, columns, stride), self.labels(labels, rows)
+        matrix(normalizers, 1, rows, rows).copy_(value.logsumexp(1)[None])
+        result = torch.nn.functional.cross_entropy(value, chosen, ignore_index=ignore_index, reduction="none")
+        matrix(losses, 1, rows, rows).copy_(result[None])
+
+    def cross_entropy_backward(self, read: Callable[[str], list[Any]]) -> None:
+        dlosses, logits, labels, normalizers, dlogits, dlosses_stride, stride, ignore_index, columns, blocks = read(
+            "PPPPPqqqiI"
+        )
+        form = self.of_kernel[10 * CROSS_ENTROPY + 1]
+        rows, chosen = form[6], self.labels(labels, form[6])
+        assert blocks == rows * columns // 8, "the fourth number of the launch"
+        probabilities = torch.exp(matrix(logits, rows, columns, stride) - matrix(normalizers, rows, 1, 1))
+        slope = torch.nn.functional.one_hot(chosen.clamp(min=0), columns)
+        result = (probabilities - slope) * matrix(dlosses, rows, 1, dlosses_stride)
+        matrix(dlogits, rows, columns, columns).copy_(torch.where((chosen == ignore_index)[:, None], 0.0, result))
 
     def add_parts(self, read: Callable[[str], list[Any]]) -> None:
         parts, dweight, count, columns = read("PPqi")
@@ -358,6 +383,21 @@ def test_qkv_rope_has_the_gradient_of_its_definition(
         x.requires_grad_()
         mine = native.qkv_rope(x, cos, sin, 4, 2, layout == "half")
         gradients_are_those_of(mine, qkv_rope(x, cos, sin, 4, 2, layout), x)
+
+
+def test_cross_entropy_has_the_gradient_of_its_definition(native: Any, kernels: Kernels) -> None:  # noqa: ARG001
+    labels = torch.tensor([3, -100, 0, 15, 7, -100])
+    for x in (torch.randn(6, 16), torch.randn(6, 32)[:, :16]):
+        x.requires_grad_()
+        for reduce in (torch.Tensor.sum, lambda losses: losses @ torch.arange(6.0)):
+            losses = native.cross_entropy(x, labels, -100)
+            expected = torch.nn.functional.cross_entropy(x, labels, reduction="none")
+            torch.testing.assert_close(losses, expected)
+            (got,), (wanted,) = torch.autograd.grad(reduce(losses), x), torch.autograd.grad(reduce(expected), x)
+            torch.testing.assert_close(got, wanted)
+    assert native.cross_entropy(torch.randn(4, 17)[:, 1:].requires_grad_(), labels[:4], -100) is None, (
+        "no whole vectors"
+    )
 
 
 def test_step_is_a_node_like_those_of_pytorch(native: Any, kernels: Kernels) -> None:  # noqa: ARG001

@@ -74,7 +74,7 @@ void launch(const Kernel& kernel, int device, Arguments... arguments) {
 
 // --- Launches by the form of the arguments --------------------------------------------------------------------------
 
-enum Op : int64_t { RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, LAYERNORM, SOFTMAX, SWIGLU, ROPE, QKV_ROPE };
+enum Op : int64_t { RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, LAYERNORM, SOFTMAX, SWIGLU, ROPE, QKV_ROPE, CROSS_ENTROPY };
 
 // Generation of the tuned table, op, direction, device, dtype, dtype of the weight or -1, rows, columns, and numbers that depend
 // on the op.
@@ -448,6 +448,56 @@ struct Softmax : Backward {
   }
 };
 
+// --- Cross-entropy of rows, without the reduction over them ---------------------------------------------------------
+
+struct CrossEntropy : Backward {
+  int64_t ignore_index;
+
+  explicit CrossEntropy(int64_t ignore_index) : Backward("cross_entropy"), ignore_index(ignore_index) {}
+
+  static Plan plan(const Tensor& logits, int64_t stride, bool backward) {
+    const int64_t columns = logits.size(1);
+    return plan_of({0, CROSS_ENTROPY, backward, logits.get_device(), dtype_of(logits), -1, logits.size(0), columns, stride});
+  }
+
+  static std::optional<Tensor> run(const Tensor& logits, const Tensor& labels, int64_t ignore_index) {
+    if (logits.numel() == 0 || !steps(logits)) return std::nullopt;
+    const int64_t stride = row_stride(logits), columns = logits.size(1);
+    if (!readable(logits, stride)) return std::nullopt;
+    const Plan found = plan(logits, stride, false);
+    if (!found.fits || !plan(logits, columns, true).fits) return std::nullopt;
+    const c10::DeviceGuard guard(logits.device());
+    Tensor losses, normalizers;
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      losses = at::empty({logits.size(0)}, logits.options().dtype(at::kFloat));
+      normalizers = like(losses);
+      launch(found.kernel, logits.get_device(), at_(logits), at_(labels), to(losses), to(normalizers), i64(stride),
+             i64(ignore_index), int(columns));
+    }
+    if (torch::autograd::compute_requires_grad(logits)) {
+      auto [node, step] = node_of(new CrossEntropy(ignore_index), logits);
+      torch::autograd::set_history(losses, node);
+      step->saved[0] = SavedVariable(logits, false);
+      step->saved[1] = SavedVariable(labels, false);
+      step->saved[2] = SavedVariable(normalizers, false);
+    }
+    return losses;
+  }
+
+  variable_list differentiate(const variable_list& gradients) override {
+    const Tensor logits = saved[0].unpack(), labels = saved[1].unpack(), normalizers = saved[2].unpack();
+    const int64_t columns = logits.size(1);
+    const Plan found = plan(logits, columns, true);
+    TORCH_CHECK(found.fits, op, ": no backward kernel takes rows of ", columns, " ", logits.scalar_type());
+    const at::AutoDispatchBelowADInplaceOrView below;
+    const Tensor dlogits = like(logits);
+    launch(found.kernel, logits.get_device(), at_(gradients[0]), at_(logits), at_(labels), at_(normalizers), to(dlogits),
+           i64(gradients[0].stride(0)), i64(row_stride(logits)), i64(ignore_index), int(columns), u32(found.parts));
+    return {dlogits};
+  }
+};
+
 // --- Gated activations ----------------------------------------------------------------------------------------------
 
 u32 vectors(const Tensor& x, int64_t count) { return u32(count * x.element_size() / VECTOR_BYTES); }
@@ -741,4 +791,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("swiglu", &SwiGLU::run);
   module.def("rope", &RoPE::run);
   module.def("qkv_rope", &QKVRoPE::run);
+  module.def("cross_entropy", &CrossEntropy::run);
 }

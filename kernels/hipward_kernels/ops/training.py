@@ -33,7 +33,18 @@ SOURCE = Path(__file__).with_name("training.cpp")
 NAME = "native"
 """The name that disables it."""
 
-OPS = ("rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul", "layernorm", "softmax", "swiglu", "rope", "qkv_rope")
+OPS = (
+    "rmsnorm",
+    "add_rmsnorm",
+    "silu_mul",
+    "gelu_mul",
+    "layernorm",
+    "softmax",
+    "swiglu",
+    "rope",
+    "qkv_rope",
+    "cross_entropy",
+)
 """The ops, in the order of `enum Op` in the source."""
 
 DTYPES = {5: torch.float16, 6: torch.float32, 15: torch.bfloat16}

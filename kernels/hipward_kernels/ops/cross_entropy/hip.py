@@ -9,12 +9,17 @@ import torch
 
 from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.cross_entropy.autograd import function
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
+
+    from hipward_kernels.jit.driver import Launch
 
 _FILE = Path(__file__).with_name("hip.hip")
 FORWARD = Launches(Kernel(_FILE, "forward", "PPPPqqi"))
@@ -32,14 +37,24 @@ def takes(logits: Tensor) -> bool:
         and logits.stride(1) == 1
         and whole_vectors(logits.itemsize, columns, logits.stride(0))
         and aligned(logits)
-        and rows <= most_blocks(THREADS)
-        and rows * row_blocks(columns, logits.itemsize) <= most_blocks(BACKWARD_THREADS)
+        and has_blocks(rows, columns, logits.itemsize)
     )
+
+
+def has_blocks(rows: int, columns: int, itemsize: int) -> bool:
+    """Whether forward and backward have no more blocks than a launch."""
+    of_row = row_blocks(columns, itemsize)
+    return rows <= most_blocks(THREADS) and rows * of_row <= most_blocks(BACKWARD_THREADS)
 
 
 def row_blocks(columns: int, itemsize: int) -> int:
     """Blocks of a row in the backward."""
     return -(-columns * itemsize // (VECTOR_BYTES * BACKWARD_THREADS))
+
+
+def _launch(backward: bool, device: int, dtype: torch.dtype) -> Launch:
+    launches, threads = (BACKWARD, BACKWARD_THREADS) if backward else (FORWARD, THREADS)
+    return launches.get(device, threads, T=NAMES[dtype], THREADS=threads)
 
 
 def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -48,7 +63,7 @@ def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, 
     # Tensors of their own: an operator must not return two views of one.
     losses, normalizers = (torch.empty(rows, dtype=torch.float32, device=logits.device) for _ in range(2))
     if rows:
-        launch = FORWARD.get(logits.get_device(), THREADS, T=NAMES[logits.dtype], THREADS=THREADS)
+        launch = _launch(False, logits.get_device(), logits.dtype)
         addresses = (logits.data_ptr(), labels.data_ptr(), losses.data_ptr(), normalizers.data_ptr())
         launch(rows, *addresses, logits.stride(0), ignore_index, columns)
     return losses, normalizers
@@ -59,13 +74,29 @@ def backward(dlosses: Tensor, logits: Tensor, labels: Tensor, normalizers: Tenso
     dlogits = torch.empty_like(logits, memory_format=torch.contiguous_format)
     rows, columns = logits.shape
     if rows:
-        launch = BACKWARD.get(logits.get_device(), BACKWARD_THREADS, T=NAMES[logits.dtype], THREADS=BACKWARD_THREADS)
+        launch = _launch(True, logits.get_device(), logits.dtype)
         blocks = row_blocks(columns, logits.itemsize)
         addresses = (x.data_ptr() for x in (dlosses, logits, labels, normalizers, dlogits))
         launch(rows * blocks, *addresses, dlosses.stride(0), logits.stride(0), ignore_index, columns, blocks)
     return dlogits
 
 
+def _for_training(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None:
+    """Selects the kernels for `training.cpp`."""
+    _, _, _, device, dtype_number, _, rows, columns, stride, *_ = form
+    dtype = training.DTYPES.get(dtype_number)
+    if dtype is None or not whole_vectors(dtype.itemsize, columns, stride):
+        return None
+    if not has_blocks(rows, columns, dtype.itemsize):
+        return None
+    launch = _launch(backward, device, dtype)
+    if not backward:
+        return launch.handle, rows, launch.threads
+    blocks = row_blocks(columns, dtype.itemsize)
+    return launch.handle, rows * blocks, launch.threads, blocks
+
+
+training.register("cross_entropy", _for_training)
 trained = function(forward, backward)
 
 
@@ -74,9 +105,11 @@ def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
     if not takes(logits):
         return NotImplemented
     labels = labels.contiguous()
-    if trains(logits):
-        return trained(logits, labels, ignore_index)
-    return forward(logits, labels, ignore_index)[0]
+    if not trains(logits):
+        return forward(logits, labels, ignore_index)[0]
+    native = training.module()
+    losses = None if native is None else native.cross_entropy(logits, labels, ignore_index)
+    return trained(logits, labels, ignore_index) if losses is None else losses
 
 
 def cross_entropy_with_normalizers(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
