@@ -9,6 +9,7 @@ mod config;
 mod connections;
 mod devices;
 mod exercise;
+mod file_state;
 mod http_client;
 mod isolation;
 mod jobs;

@@ -77,6 +77,54 @@ fn unchanged_files_are_not_analyzed_again() {
 }
 
 #[test]
+fn facts_about_the_project_are_searched_again_only_after_a_change() {
+    let gate = "import torch\ndef has_fast():\n    return torch.version.cuda is not None\n";
+    let folder = folder(&[
+        ("utils.py", gate),
+        (
+            "a.py",
+            "import os\nfrom utils import has_fast\nif has_fast():\n    os.environ[\"CUDA_LAUNCH_BLOCKING\"] = \"1\"\n",
+        ),
+        ("b.py", NVML),
+    ]);
+    let cache = tempfile::tempdir().expect("a folder");
+    let checked = || {
+        sleep(SETTLED);
+        checked(folder.path(), cache.path(), &[])
+    };
+    assert!(!checked().contains("a.py"));
+    // With other hashes of the options, reports are used only if the facts are not searched.
+    let file = fs::read_dir(cache.path())
+        .expect("the cache")
+        .flatten()
+        .next();
+    let file = file.expect("a file").path();
+    let text = fs::read_to_string(&file).expect("text");
+    let lines = text.lines().map(|line| {
+        let mut fields: Vec<&str> = line.split('\t').collect();
+        if let Some(options) = fields.get_mut(4) {
+            *options = "0";
+        }
+        fields
+            .join("\t")
+            .replace("\"message\":\"", "\"message\":\"Stored: ")
+            + "\n"
+    });
+    fs::write(&file, lines.collect::<String>()).expect("written");
+    let cache = cache.path().to_str().expect("UTF-8");
+    let stored = || check(folder.path(), &[".", "--cache-dir", cache]).1;
+    assert!(stored().contains("Stored: "));
+    let other = gate.replace(
+        "torch.version.cuda is not None",
+        "torch.cuda.is_available() is 1",
+    );
+    assert_eq!(other.len(), gate.len());
+    write(folder.path(), "utils.py", &other);
+    assert!(checked().contains("a.py"));
+    assert!(!stored().contains("Stored: "));
+}
+
+#[test]
 fn change_of_a_file_of_the_options_or_of_another_file_counts() {
     let folder = folder(&[
         ("pyproject.toml", "[project]\nname = \"x\"\n"),

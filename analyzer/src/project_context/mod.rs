@@ -95,6 +95,11 @@ impl<F: FileSource> ProjectContext<F> {
         }
     }
 
+    /// The files that results are searched in.
+    pub fn files(&self) -> &F {
+        &self.files
+    }
+
     /// Whether hipify converts a C++ file when it is built, as in a PyTorch extension. `None` if no build file answers
     /// this.
     ///

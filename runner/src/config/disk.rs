@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hipward_analyzer::{FileSource, Options, ProjectContext};
 
+use crate::file_state::FileState;
 use crate::source_file;
 use crate::text_encoding::decode;
 
@@ -16,6 +17,7 @@ use crate::text_encoding::decode;
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     folders: Mutex<HashMap<String, Folder>>,
+    reads: Mutex<HashMap<String, FileState>>,
 }
 
 /// The sorted names in a folder; `None` if this user may not list it.
@@ -30,10 +32,27 @@ impl Disk {
         }
         let found = match self.is_absent(path) {
             true => Some(Arc::default()),
-            false => list(&place(path)),
+            false => {
+                self.will_read(path);
+                list(&place(path))
+            }
         };
         folders().insert(path.to_owned(), found.clone());
         found
+    }
+
+    /// The files and folders that were read, with their states before that.
+    pub(super) fn reads(&self) -> HashMap<String, FileState> {
+        let reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+        reads.clone()
+    }
+
+    fn will_read(&self, path: &str) {
+        let reads = || self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+        if !reads().contains_key(path) {
+            let state = FileState::of(&place(path));
+            reads().entry(path.to_owned()).or_insert(state);
+        }
     }
 
     /// Whether the folder above a path, which can be listed, does not contain it.
@@ -52,10 +71,19 @@ impl FileSource for Disk {
     }
 
     fn exists(&self, path: &str) -> bool {
-        !self.is_absent(path) && place(path).exists()
+        if self.is_absent(path) {
+            return false;
+        }
+        let exists = place(path).exists();
+        if !exists {
+            // A link, whose target may appear without a change of its folder.
+            self.will_read(path);
+        }
+        exists
     }
 
     fn text(&self, path: &str) -> Option<Cow<'_, str>> {
+        self.will_read(path);
         let bytes = source_file::read_regular(&place(path)).ok()?;
         Some(Cow::Owned(decode(bytes, false).text))
     }

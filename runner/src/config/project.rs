@@ -13,6 +13,7 @@ use super::disk::{self, Disk};
 use super::file::{self, Settings};
 use super::toml_text::Written;
 use super::{ConfigError, LoadedRules, load_rules};
+use crate::file_state::FileState;
 use crate::rule_pages;
 
 /// Settings of the command line, which override configuration files.
@@ -104,6 +105,15 @@ impl Projects {
         folders.sort();
         folders.dedup();
         folders
+    }
+
+    /// The files and folders that were read for the options of files, below `/`, with their states before that.
+    pub(crate) fn reads(&self) -> HashMap<String, FileState> {
+        let projects = lock(&self.files);
+        let reads = projects.values().flatten();
+        reads
+            .flat_map(|project| project.project_context.files().reads())
+            .collect()
     }
 
     /// The project of a file.
@@ -216,10 +226,20 @@ fn chosen<'n>(ours: &'n [String], theirs: &'n [Written]) -> (Vec<&'n str>, &'n [
 impl Project {
     /// The options for analyzing a file. Without `language`, its name determines the language.
     pub(crate) fn options(&self, file: &Path, language: Option<Language>) -> Options {
+        self.with_context(file, self.settings(file, language))
+    }
+
+    /// The options for analyzing a file, completed from the files around it.
+    pub(crate) fn with_context(&self, file: &Path, mut settings: Options) -> Options {
+        disk::fill_options(&self.project_context, &absolute(file), &mut settings);
+        settings
+    }
+
+    /// The options for analyzing a file that do not depend on the files around it.
+    pub(crate) fn settings(&self, file: &Path, language: Option<Language>) -> Options {
         let file = absolute(file);
         let mut options = self.options.clone();
         options.language = language.or_else(|| Language::of_path(&file.to_string_lossy()));
-        disk::fill_options(&self.project_context, &file, &mut options);
         for (files, rules) in &self.per_file_ignores {
             if matches(files, &file, false)
                 && let Ok(fewer) = options.rules.clone().without(rules, &self.team.rules)

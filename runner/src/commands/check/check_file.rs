@@ -1,5 +1,6 @@
 //! Checks one file: reads it, applies fixes if requested, analyzes it, and formats the report.
 
+use std::cell::LazyCell;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use hipward_analyzer::{
 };
 
 use super::args::Mode;
-use super::cache::{Cache, CachedFile};
+use super::cache::Cache;
 use super::discovery::{Found, plain};
 use crate::atomic_write::replace;
 use crate::config::{Baselines, Entry};
@@ -57,17 +58,19 @@ impl FileChecker<'_> {
             path: shown.clone(),
             ..CheckedFile::default()
         };
-        let options = found.project.options(&found.name, found.language);
+        let settings = found.project.settings(&found.name, found.language);
         let cached = match self.cache {
-            Some(cache) if !found.is_stdin() => cache.file(&found.path, &options),
+            Some(cache) if !found.is_stdin() => cache.file(&found.path, &settings),
             _ => None,
         };
+        // Searching the facts about the project takes longer than reading the file.
+        let options = LazyCell::new(|| found.project.with_context(&found.name, settings));
         // A baseline is compared with the source.
         let is_compared = found.project.baseline.is_some();
         let known = cached
             .as_ref()
             .filter(|_| !is_compared)
-            .and_then(CachedFile::clean);
+            .and_then(|cached| cached.clean(|| &options));
         let read = match known {
             Some(_) => Ok(decode(Vec::new(), false)),
             None => self.read(found),
@@ -127,7 +130,7 @@ impl FileChecker<'_> {
         let analyze = || analyze(&source, &options);
         let mut report = match (known, &cached) {
             (Some(report), _) => report,
-            (None, Some(cached)) if !has_note => cached.report(&source, analyze),
+            (None, Some(cached)) if !has_note => cached.report(&source, || &options, analyze),
             (None, _) => analyze(),
         };
         if let Some(path) = &found.project.baseline {

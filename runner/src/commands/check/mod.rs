@@ -166,7 +166,7 @@ impl Check {
         );
         bar.finish_and_clear();
         if let Some(cache) = cache {
-            cache.save();
+            cache.save(self.projects.reads().into_iter());
         }
         if let Some(baseline) = new_baseline {
             return self.write_baseline(baseline, failed);

@@ -131,7 +131,7 @@ fn plan(args: &Args) -> Result<bool, String> {
     );
     bar.finish_and_clear();
     if let Some(cache) = cache {
-        cache.save();
+        cache.save(projects.reads().into_iter());
     }
     let plan = survey.plan(&target.unwrap_or_default());
     let progress = before.map(|before| Progress::between(&before, &plan));
