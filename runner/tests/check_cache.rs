@@ -80,6 +80,8 @@ fn unchanged_files_are_not_analyzed_again() {
 fn facts_about_the_project_are_searched_again_only_after_a_change() {
     let gate = "import torch\ndef has_fast():\n    return torch.version.cuda is not None\n";
     let folder = folder(&[
+        // Without it, the folders above would be searched too.
+        (".git/HEAD", ""),
         ("utils.py", gate),
         (
             "a.py",

@@ -20,8 +20,14 @@ pub(super) struct Disk {
     reads: Mutex<HashMap<String, FileState>>,
 }
 
-/// The sorted names in a folder; `None` if this user may not list it.
-type Folder = Option<Arc<Vec<String>>>;
+/// A folder that was read.
+#[derive(Clone, Debug)]
+struct Folder {
+    /// The sorted names; `None` if this user may not list it.
+    names: Option<Arc<Vec<String>>>,
+    /// Its state before it was read.
+    state: FileState,
+}
 
 impl Disk {
     fn folder(&self, path: &str) -> Folder {
@@ -30,15 +36,34 @@ impl Disk {
         if let Some(known) = known {
             return known;
         }
-        let found = match self.is_absent(path) {
-            true => Some(Arc::default()),
-            false => {
-                self.will_read(path);
-                list(&place(path))
-            }
+        // The folder above may be the user's, in which other programs write. Only whether it contains this one counts.
+        let is_absent = split(path)
+            .and_then(|(above, name)| Some(lacks(&self.folder(above).names?, name)))
+            .unwrap_or(false);
+        let found = match is_absent {
+            true => Folder {
+                names: Some(Arc::default()),
+                state: FileState::default(),
+            },
+            false => Folder {
+                state: FileState::of(&place(path)),
+                names: list(&place(path)),
+            },
         };
         folders().insert(path.to_owned(), found.clone());
         found
+    }
+
+    /// The names in a folder, which are stored as read; for a folder that is not there, those in the nearest above it.
+    fn read_folder(&self, path: &str) -> Option<Arc<Vec<String>>> {
+        let Folder { names, state } = self.folder(path);
+        match split(path) {
+            Some((above, _)) if state == FileState::default() => {
+                self.read_folder(above);
+            }
+            _ => self.store(path, || state),
+        }
+        names
     }
 
     /// The files and folders that were read, with their states before that.
@@ -47,53 +72,56 @@ impl Disk {
         reads.clone()
     }
 
-    fn will_read(&self, path: &str) {
+    fn store(&self, path: &str, state: impl FnOnce() -> FileState) {
         let reads = || self.reads.lock().unwrap_or_else(PoisonError::into_inner);
         if !reads().contains_key(path) {
-            let state = FileState::of(&place(path));
+            let state = state();
             reads().entry(path.to_owned()).or_insert(state);
         }
-    }
-
-    /// Whether the folder above a path, which can be listed, does not contain it.
-    fn is_absent(&self, path: &str) -> bool {
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        !matches!(name, "" | "." | "..")
-            && self
-                .folder(above)
-                .is_some_and(|names| names.binary_search_by(|it| (**it).cmp(name)).is_err())
     }
 }
 
 impl FileSource for Disk {
     fn names(&self, folder: &str) -> Arc<Vec<String>> {
-        self.folder(folder).unwrap_or_default()
+        self.read_folder(folder).unwrap_or_default()
     }
 
     fn exists(&self, path: &str) -> bool {
-        if self.is_absent(path) {
+        if let Some((above, name)) = split(path)
+            && self.read_folder(above).is_some_and(|it| lacks(&it, name))
+        {
             return false;
         }
         let exists = place(path).exists();
         if !exists {
             // A link, whose target may appear without a change of its folder.
-            self.will_read(path);
+            self.store(path, || FileState::of(&place(path)));
         }
         exists
     }
 
     fn text(&self, path: &str) -> Option<Cow<'_, str>> {
-        self.will_read(path);
+        self.store(path, || FileState::of(&place(path)));
         let bytes = source_file::read_regular(&place(path)).ok()?;
         Some(Cow::Owned(decode(bytes, false).text))
     }
+}
+
+/// The folder above a path, and the name in it; `None` if the path does not end in a name.
+fn split(path: &str) -> Option<(&str, &str)> {
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    (!matches!(name, "" | "." | "..")).then_some((above, name))
+}
+
+fn lacks(names: &[String], name: &str) -> bool {
+    names.binary_search_by(|it| (**it).cmp(name)).is_err()
 }
 
 fn place(path: &str) -> PathBuf {
     Path::new("/").join(path)
 }
 
-fn list(folder: &Path) -> Folder {
+fn list(folder: &Path) -> Option<Arc<Vec<String>>> {
     let names = |entries: fs::ReadDir| -> io::Result<Vec<String>> {
         let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
         names.filter_map(Result::transpose).collect()
@@ -154,5 +182,8 @@ mod tests {
         // Each folder is read once.
         fs::remove_file(place(root).join("setup.py")).expect("a file");
         assert_eq!(disk.names(root).len(), 3);
+        // Of the folders above, none was read for its names.
+        let reads = disk.reads();
+        assert!(reads.keys().all(|path| path.starts_with(root)), "{reads:?}");
     }
 }
