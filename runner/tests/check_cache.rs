@@ -4,7 +4,7 @@
 mod support;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -23,13 +23,25 @@ fn checked(folder: &Path, cache: &Path, arguments: &[&str]) -> String {
 }
 
 /// The file of a cache.
-fn stored(cache: &Path) -> String {
+fn file_of(cache: &Path) -> PathBuf {
     let files = fs::read_dir(cache).expect("the cache").flatten();
-    let texts: Vec<_> = files
-        .map(|file| fs::read_to_string(file.path()).expect("text"))
-        .collect();
-    assert_eq!(texts.len(), 1, "one file for these folders and options");
-    texts.concat()
+    let mut paths: Vec<_> = files.map(|file| file.path()).collect();
+    assert_eq!(paths.len(), 1, "one file for these folders and options");
+    paths.remove(0)
+}
+
+/// The content of a cache.
+fn stored(cache: &Path) -> String {
+    fs::read_to_string(file_of(cache)).expect("text")
+}
+
+/// Changes the lines of a cache, and each message to one that a check shows only if it uses the stored report.
+fn mark(cache: &Path, change: impl Fn(&str) -> String) {
+    let lines = stored(cache);
+    let lines = lines
+        .lines()
+        .map(|line| change(line).replace("\"message\":\"", "\"message\":\"Stored: ") + "\n");
+    fs::write(file_of(cache), lines.collect::<String>()).expect("written");
 }
 
 #[test]
@@ -60,17 +72,7 @@ fn unchanged_files_are_not_analyzed_again() {
     sleep(SETTLED);
     assert!(checked(folder.path(), cache.path(), &[]).contains("pynvml"));
     // A stored report with another message is the one that is shown.
-    let file = fs::read_dir(cache.path())
-        .expect("the cache")
-        .flatten()
-        .next();
-    let file = file.expect("a file").path();
-    let text = fs::read_to_string(&file).expect("text");
-    fs::write(
-        &file,
-        text.replace("\"message\":\"", "\"message\":\"Stored: "),
-    )
-    .expect("written");
+    mark(cache.path(), str::to_owned);
     let cache = cache.path().to_str().expect("UTF-8");
     let (_, text, _) = check(folder.path(), &[".", "--cache-dir", cache]);
     assert!(text.contains("Stored: "), "{text}");
@@ -96,23 +98,13 @@ fn facts_about_the_project_are_searched_again_only_after_a_change() {
     };
     assert!(!checked().contains("a.py"));
     // With other hashes of the options, reports are used only if the facts are not searched.
-    let file = fs::read_dir(cache.path())
-        .expect("the cache")
-        .flatten()
-        .next();
-    let file = file.expect("a file").path();
-    let text = fs::read_to_string(&file).expect("text");
-    let lines = text.lines().map(|line| {
+    mark(cache.path(), |line| {
         let mut fields: Vec<&str> = line.split('\t').collect();
         if let Some(options) = fields.get_mut(4) {
             *options = "0";
         }
-        fields
-            .join("\t")
-            .replace("\"message\":\"", "\"message\":\"Stored: ")
-            + "\n"
+        fields.join("\t")
     });
-    fs::write(&file, lines.collect::<String>()).expect("written");
     let cache = cache.path().to_str().expect("UTF-8");
     let stored = || check(folder.path(), &[".", "--cache-dir", cache]).1;
     assert!(stored().contains("Stored: "));
@@ -179,11 +171,7 @@ fn damaged_or_impossible_cache_is_ignored() {
     sleep(SETTLED);
     checked(folder.path(), cache.path(), &[]);
     let whole = stored(cache.path());
-    let file = fs::read_dir(cache.path())
-        .expect("the cache")
-        .flatten()
-        .next();
-    let file = file.expect("a file").path();
+    let file = file_of(cache.path());
     for damaged in [
         &whole[..whole.len() / 2],
         "",

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hipward_analyzer::{FileSource, Options, ProjectContext};
@@ -16,86 +17,99 @@ use crate::text_encoding::decode;
 /// Everything below `/`. Each folder is read once, since the context of every file asks for those around it.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    folders: Mutex<HashMap<String, Folder>>,
-    reads: Mutex<HashMap<String, FileState>>,
+    folders: Mutex<HashMap<String, Arc<Folder>>>,
+    /// The other paths that were read, with their states before that.
+    files: Mutex<HashMap<String, FileState>>,
 }
 
 /// A folder that was read.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 struct Folder {
     /// The sorted names; `None` if this user may not list it.
     names: Option<Arc<Vec<String>>>,
-    /// Its state before it was read.
-    state: FileState,
+    /// Its state before it was read; `None` if the folder above does not contain it.
+    state: Option<FileState>,
+    /// Whether results follow from its names, and not only from its existence.
+    is_searched: AtomicBool,
+}
+
+impl Folder {
+    fn lacks(&self, name: &str) -> bool {
+        let names = self.names.as_ref();
+        names.is_some_and(|names| names.binary_search_by(|it| (**it).cmp(name)).is_err())
+    }
 }
 
 impl Disk {
-    fn folder(&self, path: &str) -> Folder {
+    fn folder(&self, path: &str) -> Arc<Folder> {
         let folders = || self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         let known = folders().get(path).cloned();
         if let Some(known) = known {
             return known;
         }
         // The folder above may be the user's, in which other programs write. Only whether it contains this one counts.
-        let is_absent = split(path)
-            .and_then(|(above, name)| Some(lacks(&self.folder(above).names?, name)))
-            .unwrap_or(false);
-        let found = match is_absent {
+        let is_absent = split(path).is_some_and(|(above, name)| self.folder(above).lacks(name));
+        let found = Arc::new(match is_absent {
             true => Folder {
                 names: Some(Arc::default()),
-                state: FileState::default(),
+                ..Folder::default()
             },
             false => Folder {
-                state: FileState::of(&place(path)),
+                state: Some(FileState::of(&place(path))),
                 names: list(&place(path)),
+                ..Folder::default()
             },
-        };
-        folders().insert(path.to_owned(), found.clone());
+        });
+        folders().insert(path.to_owned(), Arc::clone(&found));
         found
     }
 
-    /// The names in a folder, which are stored as read; for a folder that is not there, those in the nearest above it.
-    fn read_folder(&self, path: &str) -> Option<Arc<Vec<String>>> {
-        let Folder { names, state } = self.folder(path);
-        match split(path) {
-            Some((above, _)) if state == FileState::default() => {
-                self.read_folder(above);
-            }
-            _ => self.store(path, || state),
+    /// A folder whose names are searched; for one that is not there, also the nearest above it.
+    fn searched(&self, path: &str) -> Arc<Folder> {
+        let folder = self.folder(path);
+        if !folder.is_searched.swap(true, Ordering::Relaxed)
+            && folder.state.is_none()
+            && let Some((above, _)) = split(path)
+        {
+            self.searched(above);
         }
-        names
+        folder
     }
 
     /// The files and folders that were read, with their states before that.
     pub(super) fn reads(&self) -> HashMap<String, FileState> {
-        let reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        reads.clone()
+        let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let searched = folders
+            .iter()
+            .filter(|(_, folder)| folder.is_searched.load(Ordering::Relaxed))
+            .filter_map(|(path, folder)| Some((path.clone(), folder.state?)));
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = files.iter().map(|(path, state)| (path.clone(), *state));
+        searched.chain(files).collect()
     }
 
     fn store(&self, path: &str, state: impl FnOnce() -> FileState) {
-        let reads = || self.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        if !reads().contains_key(path) {
+        let files = || self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if !files().contains_key(path) {
             let state = state();
-            reads().entry(path.to_owned()).or_insert(state);
+            files().entry(path.to_owned()).or_insert(state);
         }
     }
 }
 
 impl FileSource for Disk {
     fn names(&self, folder: &str) -> Arc<Vec<String>> {
-        self.read_folder(folder).unwrap_or_default()
+        self.searched(folder).names.clone().unwrap_or_default()
     }
 
     fn exists(&self, path: &str) -> bool {
-        if let Some((above, name)) = split(path)
-            && self.read_folder(above).is_some_and(|it| lacks(&it, name))
-        {
+        if split(path).is_some_and(|(above, name)| self.searched(above).lacks(name)) {
             return false;
         }
         let exists = place(path).exists();
         if !exists {
             // A link, whose target may appear without a change of its folder.
-            self.store(path, || FileState::of(&place(path)));
+            self.store(path, FileState::default);
         }
         exists
     }
@@ -111,10 +125,6 @@ impl FileSource for Disk {
 fn split(path: &str) -> Option<(&str, &str)> {
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     (!matches!(name, "" | "." | "..")).then_some((above, name))
-}
-
-fn lacks(names: &[String], name: &str) -> bool {
-    names.binary_search_by(|it| (**it).cmp(name)).is_err()
 }
 
 fn place(path: &str) -> PathBuf {
