@@ -176,7 +176,7 @@ MEASURED_FEW_ROWS: Mapping[tuple[str, int], tuple[Between, ...]] = {
 8.6 µs."""
 
 
-def nvidia_row(arch: str, op: str, columns: int, itemsize: int, rows: int) -> tuple[Plan, bool] | None:
+def nvidia_row(arch: str, op: str, rows: int, columns: int, itemsize: int) -> tuple[Plan, bool] | None:
     """The measured launch, and whether the weight is in registers; None if there is none, as on AMD GPUs."""
     if cluster_of(arch) == 1:
         return None

@@ -126,6 +126,13 @@ Plan plan_of(const Form& form) {
   return plan;
 }
 
+// The plan of a forward, if there is one for its backward too: a backward that does not fit or does not compile must be found
+// while another implementation can still be used.
+std::optional<Plan> plan_of_step(const Form& forward, const Form& backward) {
+  const Plan plan = plan_of(forward);
+  return plan.fits && plan_of(backward).fits ? std::optional<Plan>(plan) : std::nullopt;
+}
+
 // --- Tensors --------------------------------------------------------------------------------------------------------
 
 // Distance of the rows of the last dimension, in elements; -1 if they have no single distance or are not contiguous.
@@ -264,9 +271,9 @@ struct Norm : Backward {
     if (!readable(x, x_stride) || (ADD && !readable(*residual, more_stride))) return std::nullopt;
     if (scale && !(scale->is_contiguous() && readable(*scale, 0))) return std::nullopt;
     const Tensor weight = value_of(scale);
-    const Plan plan = plan_of(form(x, weight, generation, false, x_stride, more_stride));
-    // A backward that does not fit or does not compile must be found now, while another implementation can still be used.
-    if (!plan.fits || !plan_of(form(x, weight, 0, true, 0, 0)).fits) return std::nullopt;
+    const auto plan =
+        plan_of_step(form(x, weight, generation, false, x_stride, more_stride), form(x, weight, 0, true, 0, 0));
+    if (!plan) return std::nullopt;
     const c10::DeviceGuard guard(x.device());
     Tensor y, total = x;
     {
@@ -274,7 +281,7 @@ struct Norm : Backward {
       y = like(x);
       if (ADD) total = like(x);
       const int64_t columns = x.size(x.dim() - 1);
-      launch(plan.kernel, x.get_device(), at_(x), at_(ADD ? *residual : x), at_(weight.defined() ? weight : x), to(y),
+      launch(plan->kernel, x.get_device(), at_(x), at_(ADD ? *residual : x), at_(weight.defined() ? weight : x), to(y),
              at_(total), i64(x.numel() / columns), i64(x_stride), i64(more_stride), int(columns),
              1.0f / float(columns), float(eps));
     }
@@ -352,8 +359,9 @@ struct LayerNorm : Backward {
       if (parameter.defined() && !(parameter.is_contiguous() && readable(parameter, 0))) return std::nullopt;
     }
     if (scale && shift && weight.scalar_type() != bias.scalar_type()) return std::nullopt;
-    const Plan plan = plan_of(form(x, weight, bias, generation, false, x_stride));
-    if (!plan.fits || !plan_of(form(x, weight, bias, 0, true, 0)).fits) return std::nullopt;
+    const auto plan =
+        plan_of_step(form(x, weight, bias, generation, false, x_stride), form(x, weight, bias, 0, true, 0));
+    if (!plan) return std::nullopt;
     const c10::DeviceGuard guard(x.device());
     Tensor y, statistics;
     {
@@ -362,7 +370,7 @@ struct LayerNorm : Backward {
       y = like(x);
       statistics = at::empty({2, rows}, x.options().dtype(at::kFloat));
       float* means = statistics.data_ptr<float>();
-      launch(plan.kernel, x.get_device(), at_(x), at_(weight.defined() ? weight : x), at_(bias.defined() ? bias : x),
+      launch(plan->kernel, x.get_device(), at_(x), at_(weight.defined() ? weight : x), at_(bias.defined() ? bias : x),
              to(y), means, means + rows, i64(rows), i64(x_stride), int(columns), 1.0f / float(columns), float(eps));
     }
     if (torch::autograd::compute_requires_grad(x, weight, bias)) {
@@ -417,14 +425,14 @@ struct Softmax : Backward {
     if (x.dim() == 0 || x.numel() == 0 || !steps(x)) return std::nullopt;
     const int64_t x_stride = row_stride(x), columns = x.size(x.dim() - 1);
     if (!readable(x, x_stride)) return std::nullopt;
-    const Plan plan = plan_of(form(x, generation, false, x_stride));
-    if (!plan.fits || !plan_of(form(x, 0, true, columns)).fits) return std::nullopt;
+    const auto plan = plan_of_step(form(x, generation, false, x_stride), form(x, 0, true, columns));
+    if (!plan) return std::nullopt;
     const c10::DeviceGuard guard(x.device());
     Tensor y;
     {
       const at::AutoDispatchBelowADInplaceOrView below;
       y = like(x);
-      launch(plan.kernel, x.get_device(), at_(x), to(y), i64(x.numel() / columns), i64(x_stride), int(columns));
+      launch(plan->kernel, x.get_device(), at_(x), to(y), i64(x.numel() / columns), i64(x_stride), int(columns));
     }
     if (torch::autograd::compute_requires_grad(x)) {
       auto [node, step] = node_of(new Softmax(), x);
@@ -455,24 +463,23 @@ struct CrossEntropy : Backward {
 
   explicit CrossEntropy(int64_t ignore_index) : Backward("cross_entropy"), ignore_index(ignore_index) {}
 
-  static Plan plan(const Tensor& logits, int64_t stride, bool backward) {
-    const int64_t columns = logits.size(1);
-    return plan_of({0, CROSS_ENTROPY, backward, logits.get_device(), dtype_of(logits), -1, logits.size(0), columns, stride});
+  static Form form(const Tensor& logits, bool backward, int64_t stride) {
+    return {0, CROSS_ENTROPY, backward, logits.get_device(), dtype_of(logits), -1, logits.size(0), logits.size(1), stride};
   }
 
   static std::optional<Tensor> run(const Tensor& logits, const Tensor& labels, int64_t ignore_index) {
     if (logits.numel() == 0 || !steps(logits)) return std::nullopt;
     const int64_t stride = row_stride(logits), columns = logits.size(1);
     if (!readable(logits, stride)) return std::nullopt;
-    const Plan found = plan(logits, stride, false);
-    if (!found.fits || !plan(logits, columns, true).fits) return std::nullopt;
+    const auto plan = plan_of_step(form(logits, false, stride), form(logits, true, columns));
+    if (!plan) return std::nullopt;
     const c10::DeviceGuard guard(logits.device());
     Tensor losses, normalizers;
     {
       const at::AutoDispatchBelowADInplaceOrView below;
       losses = at::empty({logits.size(0)}, logits.options().dtype(at::kFloat));
       normalizers = like(losses);
-      launch(found.kernel, logits.get_device(), at_(logits), at_(labels), to(losses), to(normalizers), i64(stride),
+      launch(plan->kernel, logits.get_device(), at_(logits), at_(labels), to(losses), to(normalizers), i64(stride),
              i64(ignore_index), int(columns));
     }
     if (torch::autograd::compute_requires_grad(logits)) {
@@ -488,12 +495,12 @@ struct CrossEntropy : Backward {
   variable_list differentiate(const variable_list& gradients) override {
     const Tensor logits = saved[0].unpack(), labels = saved[1].unpack(), normalizers = saved[2].unpack();
     const int64_t columns = logits.size(1);
-    const Plan found = plan(logits, columns, true);
-    TORCH_CHECK(found.fits, op, ": no backward kernel takes rows of ", columns, " ", logits.scalar_type());
+    const Plan plan = plan_of(form(logits, true, columns));
+    TORCH_CHECK(plan.fits, op, ": no backward kernel takes rows of ", columns, " ", logits.scalar_type());
     const at::AutoDispatchBelowADInplaceOrView below;
     const Tensor dlogits = like(logits);
-    launch(found.kernel, logits.get_device(), at_(gradients[0]), at_(logits), at_(labels), at_(normalizers), to(dlogits),
-           i64(gradients[0].stride(0)), i64(row_stride(logits)), i64(ignore_index), int(columns), u32(found.parts));
+    launch(plan.kernel, logits.get_device(), at_(gradients[0]), at_(logits), at_(labels), at_(normalizers), to(dlogits),
+           i64(gradients[0].stride(0)), i64(row_stride(logits)), i64(ignore_index), int(columns), u32(plan.parts));
     return {dlogits};
   }
 };
@@ -523,16 +530,16 @@ struct Gated : Backward {
     // Rows of whole vectors, so that any layout of the gradient can be read.
     if (columns % size || !readable(gate, gate_stride) || !readable(up, up_stride)) return std::nullopt;
     const bool flat = gate.is_contiguous() && up.is_contiguous();
-    const Plan plan = plan_of(form(op, gate, generation, false, flat));
-    if (!plan.fits || !plan_of(form(op, gate, 0, true, flat)).fits) return std::nullopt;
+    const auto plan = plan_of_step(form(op, gate, generation, false, flat), form(op, gate, 0, true, flat));
+    if (!plan) return std::nullopt;
     const c10::DeviceGuard guard(gate.device());
     Tensor y;
     {
       const at::AutoDispatchBelowADInplaceOrView below;
       y = like(gate);
       // `parts` is the number of vectors, which may be smaller than 16 bytes in the forward.
-      launch(plan.kernel, gate.get_device(), at_(gate), at_(up), to(y), i64(flat ? 0 : gate_stride),
-             i64(flat ? 0 : up_stride), u32(plan.parts), flat ? 0u : vectors(gate, columns));
+      launch(plan->kernel, gate.get_device(), at_(gate), at_(up), to(y), i64(flat ? 0 : gate_stride),
+             i64(flat ? 0 : up_stride), u32(plan->parts), flat ? 0u : vectors(gate, columns));
     }
     if (torch::autograd::compute_requires_grad(gate, up)) {
       auto [node, step] = node_of(new Gated(op), gate, up);
@@ -574,8 +581,8 @@ struct SwiGLU : Backward {
     const int64_t stride = row_stride(gate_up), columns = gate_up.size(gate_up.dim() - 1) / 2;
     // Halves of whole vectors.
     if (columns * gate_up.element_size() % VECTOR_BYTES || !readable(gate_up, stride)) return std::nullopt;
-    const Plan plan = plan_of(form(gate_up, generation, false));
-    if (!plan.fits || !plan_of(form(gate_up, 0, true)).fits) return std::nullopt;
+    const auto plan = plan_of_step(form(gate_up, generation, false), form(gate_up, 0, true));
+    if (!plan) return std::nullopt;
     const c10::DeviceGuard guard(gate_up.device());
     Tensor y;
     {
@@ -583,7 +590,7 @@ struct SwiGLU : Backward {
       std::vector<int64_t> shape = gate_up.sizes().vec();
       shape.back() = columns;
       y = at::empty(shape, gate_up.options());
-      launch(plan.kernel, gate_up.get_device(), at_(gate_up), half(gate_up, columns), to(y), i64(stride), i64(stride),
+      launch(plan->kernel, gate_up.get_device(), at_(gate_up), half(gate_up, columns), to(y), i64(stride), i64(stride),
              vectors(y, y.numel()), vectors(y, columns));
     }
     if (torch::autograd::compute_requires_grad(gate_up)) {
@@ -652,22 +659,20 @@ struct Rotation : Backward {
       : Backward(op == ROPE ? "rope" : "qkv_rope"), shape(shape), half(half) {}
 
   // The rows are the heads of all tokens, the columns their features.
-  static Plan plan(int64_t op, const Tensor& like, const Tables& tables, const Heads& shape, bool half, bool backward) {
-    return plan_of({0, op, backward, like.get_device(), dtype_of(like), dtype_of(tables.cos),
-                    shape.batch * shape.length * shape.heads, shape.features, shape.heads, shape.kv_heads,
-                    tables.cos.size(tables.cos.dim() - 1), half, shape.batch > 1});
+  static Form form(int64_t op, const Tensor& like, const Tables& tables, const Heads& shape, bool half, bool backward) {
+    return {0, op, backward, like.get_device(), dtype_of(like), dtype_of(tables.cos),
+            shape.batch * shape.length * shape.heads, shape.features, shape.heads, shape.kv_heads,
+            tables.cos.size(tables.cos.dim() - 1), half, shape.batch > 1};
   }
 
-  // The plan of the forward; none if there is none for the backward, which must be found while another implementation can be used.
-  static std::optional<Plan> forward_plan(int64_t op, const Tensor& x, const Tables& tables, const Heads& shape, bool half) {
-    const Plan found = plan(op, x, tables, shape, half, false);
-    return found.fits && plan(op, x, tables, shape, half, true).fits ? std::optional<Plan>(found) : std::nullopt;
+  static std::optional<Plan> plan(int64_t op, const Tensor& x, const Tables& tables, const Heads& shape, bool half) {
+    return plan_of_step(form(op, x, tables, shape, half, false), form(op, x, tables, shape, half, true));
   }
 
   Plan backward_plan(int64_t op, const Tensor& dy, const Tables& tables) const {
-    const Plan found = plan(op, dy, tables, shape, half, true);
-    TORCH_CHECK(found.fits, this->op, ": no backward kernel takes heads of ", shape.features, " ", dy.scalar_type());
-    return found;
+    const Plan plan = plan_of(form(op, dy, tables, shape, half, true));
+    TORCH_CHECK(plan.fits, this->op, ": no backward kernel takes heads of ", shape.features, " ", dy.scalar_type());
+    return plan;
   }
 
   Tables tables() { return {saved[0].unpack(), saved[1].unpack()}; }
@@ -694,10 +699,10 @@ struct RoPE : Rotation {
     const Tables tables{cos, sin};
     if (x.numel() == 0 || !steps(x) || !readable_heads(x) || !tables.readable()) return std::nullopt;
     const Heads shape{x.size(0), x.size(1), x.size(2), 0, x.size(3)};
-    const auto plan = forward_plan(ROPE, x, tables, shape, half);
-    if (!plan) return std::nullopt;
+    const auto found = plan(ROPE, x, tables, shape, half);
+    if (!found) return std::nullopt;
     const c10::DeviceGuard guard(x.device());
-    const Tensor y = rotate(*plan, x, tables);
+    const Tensor y = rotate(*found, x, tables);
     if (torch::autograd::compute_requires_grad(x)) {
       auto [node, step] = node_of(new RoPE(ROPE, shape, half), x);
       torch::autograd::set_history(y, node);
@@ -738,14 +743,14 @@ struct QKVRoPE : Rotation {
     if (qkv.numel() == 0 || !steps(qkv) || !readable_heads(qkv) || !tables.readable()) return std::nullopt;
     const int64_t heads = q_heads + 2 * kv_heads;
     const Heads shape{qkv.size(0), qkv.size(1), heads, kv_heads, qkv.size(2) / heads};
-    const auto plan = forward_plan(QKV_ROPE, qkv, tables, shape, half);
-    if (!plan) return std::nullopt;
+    const auto found = plan(QKV_ROPE, qkv, tables, shape, half);
+    if (!found) return std::nullopt;
     const c10::DeviceGuard guard(qkv.device());
     Parts parts;
     {
       const at::AutoDispatchBelowADInplaceOrView below;
       for (int i = 0; i < 3; ++i) parts[i] = part(shape, i, qkv.options());
-      move(*plan, qkv, parts, tables);
+      move(*found, qkv, parts, tables);
     }
     if (torch::autograd::compute_requires_grad(qkv)) {
       auto [node, step] = node_of(new QKVRoPE(QKV_ROPE, shape, half), qkv);

@@ -109,3 +109,9 @@ def _module() -> Any | None:
 def module() -> Any | None:
     """The compiled module, or None if it is disabled or cannot be built."""
     return None if registry.is_disabled(NAME) else _module()
+
+
+def run(op: str, *arguments: Any) -> Any | None:
+    """The result of an op's compiled step; None if there is no module, or it has no kernels for the arguments."""
+    compiled = module()
+    return None if compiled is None else getattr(compiled, op)(*arguments)

@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 def add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor | None, eps: float) -> Any:
     """See `hipward_kernels.ops.add_rmsnorm`."""
     if trains(x, residual, weight):
-        native = training.module()
-        if native is not None:
-            results = native.add_rmsnorm(x, residual, weight, eps, tuning.generation)
-            if results is not None:
-                return results
+        results = training.run("add_rmsnorm", x, residual, weight, eps, tuning.generation)
+        if results is not None:
+            return results
         fits = differentiable("add_rmsnorm", x, residual, weight)
         return trained_add_rmsnorm(x, residual, weight, eps) if fits else NotImplemented
     return forward("add_rmsnorm", x, residual, weight, eps)

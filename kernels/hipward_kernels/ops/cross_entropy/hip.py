@@ -107,8 +107,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
     labels = labels.contiguous()
     if not trains(logits):
         return forward(logits, labels, ignore_index)[0]
-    native = training.module()
-    losses = None if native is None else native.cross_entropy(logits, labels, ignore_index)
+    losses = training.run("cross_entropy", logits, labels, ignore_index)
     return trained(logits, labels, ignore_index) if losses is None else losses
 
 

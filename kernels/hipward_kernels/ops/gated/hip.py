@@ -72,11 +72,9 @@ class Gated:
     def __call__(self, gate: Tensor, up: Tensor) -> Any:
         """`activation(gate) * up`, or `NotImplemented`."""
         if trains(gate, up):
-            native = training.module()
-            if native is not None:
-                y = native.gated(gate, up, self._number, tuning.generation)
-                if y is not None:
-                    return y
+            y = training.run("gated", gate, up, self._number, tuning.generation)
+            if y is not None:
+                return y
             return self._trained(gate, up) if takes(gate, up) else NotImplemented
         return self.forward(gate, up)
 

@@ -49,7 +49,7 @@ PRELOADED_VECTORS = 2
 
 def forward_plan(arch: str, rows: int, columns: int, itemsize: int) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
-    measured = nvidia_row(arch, "layernorm", columns, itemsize, rows)
+    measured = nvidia_row(arch, "layernorm", rows, columns, itemsize)
     if measured is not None:
         row, preload = measured
         return row, {**row.macros(), "PRELOAD": int(preload)}
@@ -240,11 +240,9 @@ trained = function(forward, backward)
 def layernorm(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Any:
     """See `hipward_kernels.ops.layernorm`."""
     if trains(x, weight, bias):
-        native = training.module()
-        if native is not None:
-            y = native.layernorm(x, weight, bias, eps, tuning.generation)
-            if y is not None:
-                return y
+        y = training.run("layernorm", x, weight, bias, eps, tuning.generation)
+        if y is not None:
+            return y
         return trained(x, weight, bias, eps) if differentiable(x, weight, bias) else NotImplemented
     result = forward(x, weight, bias, eps, save=False)
     return result if result is NotImplemented else result[0]

@@ -76,8 +76,7 @@ def qkv_rope(qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, l
         return NotImplemented
     if not trains(qkv):
         return forward(qkv, cos, sin, heads, kv_heads, layout)
-    native = training.module()
-    parts = None if native is None else native.qkv_rope(qkv, cos, sin, heads, kv_heads, layout == "half")
+    parts = training.run("qkv_rope", qkv, cos, sin, heads, kv_heads, layout == "half")
     return trained(qkv, cos, sin, heads, kv_heads, layout) if parts is None else tuple(parts)
 
 

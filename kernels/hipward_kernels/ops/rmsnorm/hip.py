@@ -64,7 +64,7 @@ def forward_plan(
 ) -> tuple[Plan, dict[str, int]] | None:
     """The launch of the forward, and its macros."""
     op = "rmsnorm" if inputs == 1 else "add_rmsnorm"
-    measured = None if chosen else nvidia_row(arch, op, columns, itemsize, rows)
+    measured = None if chosen else nvidia_row(arch, op, rows, columns, itemsize)
     if measured is not None:
         found, preload = measured[0], int(measured[1])
     else:
@@ -256,11 +256,9 @@ trained_rmsnorm, trained_add_rmsnorm = functions(forward, backward)
 def rmsnorm(x: Tensor, weight: Tensor | None, eps: float) -> Any:
     """See `hipward_kernels.ops.rmsnorm`."""
     if trains(x, weight):
-        native = training.module()
-        if native is not None:
-            y = native.rmsnorm(x, weight, eps, tuning.generation)
-            if y is not None:
-                return y
+        y = training.run("rmsnorm", x, weight, eps, tuning.generation)
+        if y is not None:
+            return y
         return trained_rmsnorm(x, weight, eps) if differentiable("rmsnorm", x, None, weight) else NotImplemented
     result = forward("rmsnorm", x, None, weight, eps)
     return result if result is NotImplemented else result[0]

@@ -183,8 +183,7 @@ def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Any:
         return NotImplemented
     if not trains(x):
         return forward(x, cos, sin, layout)
-    native = training.module()
-    y = None if native is None else native.rope(x, cos, sin, layout == "half")
+    y = training.run("rope", x, cos, sin, layout == "half")
     return trained(x, cos, sin, layout) if y is None else y
 
 

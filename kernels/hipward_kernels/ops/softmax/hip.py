@@ -40,7 +40,7 @@ MOST_VECTORS = 8
 
 def row_plan(arch: str, rows: int, columns: int, itemsize: int, inputs: int) -> Plan | None:
     """The launch of the forward (one input) or of the backward (two), or None if a row is too long."""
-    measured = nvidia_row(arch, "softmax" if inputs == 1 else "softmax backward", columns, itemsize, rows)
+    measured = nvidia_row(arch, "softmax" if inputs == 1 else "softmax backward", rows, columns, itemsize)
     if measured is not None:
         return measured[0]
     most = min(MOST_VECTORS, most_vectors(arch, inputs))
@@ -129,10 +129,8 @@ trained = function(forward, backward)
 def softmax(x: Tensor) -> Any:
     """See `hipward_kernels.ops.softmax`."""
     if trains(x):
-        native = training.module()
-        if native is not None:
-            y = native.softmax(x, tuning.generation)
-            if y is not None:
-                return y
+        y = training.run("softmax", x, tuning.generation)
+        if y is not None:
+            return y
         return trained(x) if differentiable(x) else NotImplemented
     return forward(x)

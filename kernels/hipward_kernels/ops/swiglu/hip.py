@@ -28,11 +28,9 @@ trained = function(forward, silu_mul.backward_joined)
 def swiglu(gate_up: Tensor) -> Any:
     """See `hipward_kernels.ops.swiglu`."""
     if trains(gate_up):
-        native = training.module()
-        if native is not None:
-            y = native.swiglu(gate_up, tuning.generation)
-            if y is not None:
-                return y
+        y = training.run("swiglu", gate_up, tuning.generation)
+        if y is not None:
+            return y
         return trained(gate_up) if differentiable(gate_up) else NotImplemented
     return forward(gate_up)
 
