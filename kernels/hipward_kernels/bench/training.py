@@ -150,6 +150,9 @@ def check(case: Case, arguments: Sequence[Tensor], gradients: Sequence[Tensor]) 
         allowed = ERROR[case.dtype] * (SUM_ROUNDED if case.op == "add_rmsnorm" else 1)
         if case.dtype is torch.float16:
             allowed += SUBNORMAL / 2 / size
+        if case.op == "cross_entropy":
+            # Almost equal gradients at the labels are the largest, so their rounding errors are equal too.
+            allowed = max(allowed, torch.finfo(case.dtype).eps / 2)
         if not error <= allowed:
             sys.exit(f"{case}: a gradient has the error {error:.3g}; {allowed:.3g} is allowed")
 
