@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
@@ -28,14 +29,16 @@ RMSNORM = Case("rmsnorm", (8, 64), torch.bfloat16, torch.device("cuda"))
 def test_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "new" / "results.csv"
     arguments = ["bench", "--device", "cpu", "--dtype", "float32", "--shape", "8x64", "--time-cap", "0.05"]
+    arguments += ["--shape", "4x128"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--results", str(file)])
     monkeypatch.setattr("torch.compile", lambda function, **_: function)  # Compiling is tested elsewhere, and slow.
     for times_run in (1, 2):
         bench.main()
         with file.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-        assert len(rows) == times_run * 39
-    assert {row["op"] for row in rows} == set(op_cases.ROW_OPS)
+        assert len(rows) == times_run * 2 * 39
+    shapes = set(itertools.product(op_cases.ROW_OPS, ("8x64", "4x128")))
+    assert {(row["op"], row["shape"]) for row in rows} == shapes
     for row in rows:
         assert float(row["ci_low_ms"]) <= float(row["median_ms"]) <= float(row["ci_high_ms"])
         assert all(row[name] for name in ("device", "arch", "torch", "python", "clock", "cache", "stop_rule", "date"))
