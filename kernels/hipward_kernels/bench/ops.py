@@ -187,9 +187,8 @@ def selected(options: argparse.Namespace, device: torch.device) -> Sequence[Case
         if options.op is None or case.op in options.op.split(",")
     ]
     if options.shape:
-        shapes = [shape_from(shape) for shape in options.shape]
         ops = dict.fromkeys(case.op for case in chosen if case.op in ROW_OPS)
-        chosen = [Case(op, shape, getattr(torch, options.dtype), device) for op in ops for shape in shapes]
+        chosen = [Case(op, shape, getattr(torch, options.dtype), device) for op in ops for shape in options.shape]
     return part_of(options, chosen)
 
 
@@ -198,7 +197,10 @@ def main() -> None:
     made = parser("bench", "Measures the ops.", RESULTS / "results.csv")
     made.epilog = f"{LIGER_HELP} {QUACK_HELP}"
     made.add_argument(
-        "--shape", action="append", help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops; may be repeated"
+        "--shape",
+        type=shape_from,
+        action="append",
+        help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops; may be repeated",
     )
     made.add_argument(
         "--without", action="append", default=[], choices=OPTIONS, help="a rival to leave out; its rows say so"

@@ -249,7 +249,9 @@ def arguments() -> argparse.ArgumentParser:
     )
     made.add_argument("--op", default="rmsnorm", help=f"ops, separated by commas: {', '.join(OPS)}")
     made.add_argument("--dtype", default="bfloat16", help="dtypes, separated by commas")
-    made.add_argument("--shape", action="append", help="ROWSxCOLUMNS instead of the whole grid; may be repeated")
+    made.add_argument(
+        "--shape", type=shape_from, action="append", help="ROWSxCOLUMNS instead of the whole grid; may be repeated"
+    )
     made.add_argument("--samples", type=int, default=40, help="timed steps of each variant (default: %(default)s)")
     made.add_argument("--without", action="append", default=[], choices=OPTIONS, help="a rival to leave out")
     made.add_argument("--results", type=Path, default=RESULTS / "training.csv", help="CSV to append to")
@@ -268,12 +270,11 @@ def main() -> None:
     if not torch.cuda.is_available():
         made.error("there is no GPU here; a training step of the fused ops needs one")
     device = torch.device("cuda", torch.cuda.current_device())
-    chosen = [shape_from(shape) for shape in options.shape or ()]
     cases = [
         (index == 0, Case(op, shape, getattr(torch, dtype), device))
         for op in ops
         for dtype in dtypes
-        for index, shape in enumerate(chosen or shapes_of(op))
+        for index, shape in enumerate(options.shape or shapes_of(op))
     ]
     try:
         # Checked before anything is measured: a comparison without its strongest rival would mislead.
