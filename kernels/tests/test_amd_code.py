@@ -37,7 +37,7 @@ def test_machine_code(kernel: Kernel, published: dict[tuple[Any, ...], Any]) -> 
         made = row(kernel, arch)
         assert made.spills == 0, made
         assert made.fills, made
-        assert made.loads_16 > 0, made
+        assert made.loads_16 > 0 or kernel.reads_numbers, made
         assert made.loads_narrower <= kernel.narrow, made
         assert made.stores_16 > 0 or kernel.stores_numbers, made
         line = published.get((made.name, made.threads))

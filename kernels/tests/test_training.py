@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from hipward_kernels.ops.rope.layout import Layout
 
-FORWARD, BACKWARD, ADD_PARTS = 1, 2, 3
+FORWARD, BACKWARD, ADD_PARTS, SUM_LOSSES = 1, 2, 3, 4
 LAYERNORM, SOFTMAX, SWIGLU, ROPE, QKV_ROPE, CROSS_ENTROPY = 4, 5, 6, 7, 8, 9
 """Numbers of these ops in `enum Op`; as kernels, the forward is ten times the number, the backward one more."""
 PARTS = 2
@@ -68,7 +68,7 @@ class Kernels:
             kernel = 10 * form[1] + form[2]
             self.of_kernel[kernel] = form
             units = form[6] * form[7] // 8
-            return kernel, units, 1, units
+            return kernel, units, 1, units, SUM_LOSSES, 1, 64
         if form[1] in (LAYERNORM, SOFTMAX, SWIGLU):
             kernel = 10 * form[1] + form[2]
             return (kernel, 1, 64, PARTS, ADD_PARTS, 1, 64) if form[2] else (kernel, 1, 64)
@@ -109,6 +109,7 @@ class Kernels:
             10 * QKV_ROPE + 1: partial(self.split, 10 * QKV_ROPE + 1),
             10 * CROSS_ENTROPY: self.cross_entropy,
             10 * CROSS_ENTROPY + 1: self.cross_entropy_backward,
+            SUM_LOSSES: self.sum_losses,
             ADD_PARTS: self.add_parts,
         }
         kernels[function](read)
@@ -225,8 +226,8 @@ class Kernels:
         matrix(losses, 1, rows, rows).copy_(result[None])
 
     def cross_entropy_backward(self, read: Callable[[str], list[Any]]) -> None:
-        dlosses, logits, labels, normalizers, dlogits, dlosses_stride, stride, ignore_index, columns, blocks = read(
-            "PPPPPqqqiI"
+        dlosses, logits, labels, normalizers, factor, dlogits, dlosses_stride, stride, ignore_index, columns, blocks = (
+            read("PPPPPPqqqiI")
         )
         form = self.of_kernel[10 * CROSS_ENTROPY + 1]
         rows, chosen = form[6], self.labels(labels, form[6])
@@ -234,7 +235,15 @@ class Kernels:
         probabilities = torch.exp(matrix(logits, rows, columns, stride) - matrix(normalizers, rows, 1, 1))
         slope = torch.nn.functional.one_hot(chosen.clamp(min=0), columns)
         result = (probabilities - slope) * matrix(dlosses, rows, 1, dlosses_stride)
+        if factor:
+            result *= matrix(factor, 1, 1, 1)
         matrix(dlogits, rows, columns, columns).copy_(torch.where((chosen == ignore_index)[:, None], 0.0, result))
+
+    def sum_losses(self, read: Callable[[str], list[Any]]) -> None:
+        losses, labels, result, factor, rows, ignore_index, mean = read("PPPPqqi")
+        count = (self.labels(labels, rows) != ignore_index).sum() if mean else torch.tensor(1)
+        matrix(result, 1, 1, 1).copy_(matrix(losses, 1, rows, rows).sum() / count)
+        matrix(factor, 1, 1, 1).copy_(1 / count)
 
     def add_parts(self, read: Callable[[str], list[Any]]) -> None:
         parts, dweight, count, columns = read("PPqi")
@@ -390,12 +399,18 @@ def test_cross_entropy_has_the_gradient_of_its_definition(native: Any, kernels: 
     for x in (torch.randn(6, 16), torch.randn(6, 32)[:, :16]):
         x.requires_grad_()
         for reduce in (torch.Tensor.sum, lambda losses: losses @ torch.arange(6.0)):
-            losses = native.cross_entropy(x, labels, -100)
+            losses = native.cross_entropy(x, labels, -100, "none")
             expected = torch.nn.functional.cross_entropy(x, labels, reduction="none")
             torch.testing.assert_close(losses, expected)
             (got,), (wanted,) = torch.autograd.grad(reduce(losses), x), torch.autograd.grad(reduce(expected), x)
             torch.testing.assert_close(got, wanted)
-    assert native.cross_entropy(torch.randn(4, 17)[:, 1:].requires_grad_(), labels[:4], -100) is None, (
+        for reduction in ("sum", "mean"):
+            loss = native.cross_entropy(x, labels, -100, reduction)
+            expected = torch.nn.functional.cross_entropy(x, labels, reduction=reduction)
+            torch.testing.assert_close(loss, expected)
+            (got,), (wanted,) = torch.autograd.grad(3 * loss, x), torch.autograd.grad(3 * expected, x)
+            torch.testing.assert_close(got, wanted)
+    assert native.cross_entropy(torch.randn(4, 17)[:, 1:].requires_grad_(), labels[:4], -100, "mean") is None, (
         "no whole vectors"
     )
 

@@ -107,9 +107,14 @@ class Kernel:
         """Whether the result is one number per row, or 8 bits per element."""
         return (
             self.op == "decoding"
-            or self.name in ("row_sums_kernel", "quantize_kernel", "add_parts")
+            or self.name in ("row_sums_kernel", "quantize_kernel", "add_parts", "sum")
             or (self.op == "cross_entropy" and self.name.startswith("forward"))
         )
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether one block reads two numbers per row, which is too little for wider loads to matter."""
+        return self.op == "cross_entropy" and self.name == "sum"
 
     def compile(self, arch: str) -> Resources:
         """Compiles the kernel and returns the resources that its code uses."""
@@ -322,9 +327,10 @@ def _rope(dtype: str) -> Iterator[Kernel]:
 
 def _cross_entropy(dtype: str) -> Iterator[Kernel]:
     file, name = OPS / "cross_entropy/hip.hip", HIP_NAMES[dtype]
-    for entry, threads in (("forward", cross_entropy_hip.THREADS), ("backward", cross_entropy_hip.BACKWARD_THREADS)):
+    of_row, of_vectors = cross_entropy_hip.THREADS, cross_entropy_hip.BACKWARD_THREADS
+    for entry, threads, narrow in (("forward", of_row, 3), ("sum", of_row, 10), ("backward", of_vectors, 3)):
         macros = {"T": name, "THREADS": threads}
-        yield Kernel("cross_entropy", "hip", entry, dtype, "V=32000", threads, 16, file, macros, narrow=3)
+        yield Kernel("cross_entropy", "hip", entry, dtype, "V=32000", threads, 16, file, macros, narrow=narrow)
     block = cross_entropy_triton.column_block(32000)
     for kernel in (cross_entropy_triton.forward_kernel, cross_entropy_triton.backward_kernel):
         yield _triton("cross_entropy", kernel, dtype, "V=32000", block, warps(block, WAVEFRONT), 1, {}, narrow=4)

@@ -172,7 +172,9 @@ Tensor read_gradient(Tensor dy, int64_t& stride) {
 Tensor like(const Tensor& x) { return at::empty(x.sizes(), x.options()); }
 
 const void* at_(const Tensor& x) { return x.const_data_ptr(); }
-void* to(const Tensor& x) { return x.data_ptr(); }
+void* to(const Tensor& x, int64_t index = 0) {
+  return static_cast<char*>(x.data_ptr()) + index * int64_t(x.element_size());
+}
 
 int64_t dtype_of(const Tensor& x) { return x.defined() ? int64_t(x.scalar_type()) : -1; }
 
@@ -456,40 +458,52 @@ struct Softmax : Backward {
   }
 };
 
-// --- Cross-entropy of rows, without the reduction over them ---------------------------------------------------------
+// --- Cross-entropy of rows, or its sum or mean over them ------------------------------------------------------------
 
 struct CrossEntropy : Backward {
   int64_t ignore_index;
+  bool reduced;
 
-  explicit CrossEntropy(int64_t ignore_index) : Backward("cross_entropy"), ignore_index(ignore_index) {}
+  CrossEntropy(int64_t ignore_index, bool reduced)
+      : Backward("cross_entropy"), ignore_index(ignore_index), reduced(reduced) {}
 
   static Form form(const Tensor& logits, bool backward, int64_t stride) {
     return {0, CROSS_ENTROPY, backward, logits.get_device(), dtype_of(logits), -1, logits.size(0), logits.size(1), stride};
   }
 
-  static std::optional<Tensor> run(const Tensor& logits, const Tensor& labels, int64_t ignore_index) {
+  static std::optional<Tensor> run(const Tensor& logits, const Tensor& labels, int64_t ignore_index,
+                                   const std::string& reduction) {
+    const bool reduced = reduction != "none";
     if (logits.numel() == 0 || !steps(logits)) return std::nullopt;
     const int64_t stride = row_stride(logits), columns = logits.size(1);
     if (!readable(logits, stride)) return std::nullopt;
     const auto plan = plan_of_step(form(logits, false, stride), form(logits, true, columns));
     if (!plan) return std::nullopt;
     const c10::DeviceGuard guard(logits.device());
-    Tensor losses, normalizers;
+    Tensor result, normalizers;
     {
       const at::AutoDispatchBelowADInplaceOrView below;
-      losses = at::empty({logits.size(0)}, logits.options().dtype(at::kFloat));
-      normalizers = like(losses);
+      const int64_t rows = logits.size(0);
+      const Tensor losses = at::empty({rows}, logits.options().dtype(at::kFloat));
+      // The last element of a reduced loss is the factor of `sum`.
+      normalizers = at::empty({rows + reduced}, losses.options());
       launch(plan->kernel, logits.get_device(), at_(logits), at_(labels), to(losses), to(normalizers), i64(stride),
              i64(ignore_index), int(columns));
+      result = losses;
+      if (reduced) {
+        result = at::empty({}, losses.options());
+        launch(plan->add, logits.get_device(), at_(losses), at_(labels), to(result), to(normalizers, rows), i64(rows),
+               i64(ignore_index), int(reduction == "mean"));
+      }
     }
     if (torch::autograd::compute_requires_grad(logits)) {
-      auto [node, step] = node_of(new CrossEntropy(ignore_index), logits);
-      torch::autograd::set_history(losses, node);
+      auto [node, step] = node_of(new CrossEntropy(ignore_index, reduced), logits);
+      torch::autograd::set_history(result, node);
       step->saved[0] = SavedVariable(logits, false);
       step->saved[1] = SavedVariable(labels, false);
       step->saved[2] = SavedVariable(normalizers, false);
     }
-    return losses;
+    return result;
   }
 
   variable_list differentiate(const variable_list& gradients) override {
@@ -499,8 +513,10 @@ struct CrossEntropy : Backward {
     TORCH_CHECK(plan.fits, op, ": no backward kernel takes rows of ", columns, " ", logits.scalar_type());
     const at::AutoDispatchBelowADInplaceOrView below;
     const Tensor dlogits = like(logits);
-    launch(plan.kernel, logits.get_device(), at_(gradients[0]), at_(logits), at_(labels), at_(normalizers), to(dlogits),
-           i64(gradients[0].stride(0)), i64(row_stride(logits)), i64(ignore_index), int(columns), u32(plan.parts));
+    const Tensor& dlosses = gradients[0];
+    launch(plan.kernel, logits.get_device(), at_(dlosses), at_(logits), at_(labels), at_(normalizers),
+           reduced ? to(normalizers, logits.size(0)) : nullptr, to(dlogits), i64(reduced ? 0 : dlosses.stride(0)),
+           i64(row_stride(logits)), i64(ignore_index), int(columns), u32(plan.parts));
     return {dlogits};
   }
 };

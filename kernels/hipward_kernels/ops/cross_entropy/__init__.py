@@ -8,11 +8,16 @@ import torch
 
 from hipward_kernels.dispatch.registry import Op
 from hipward_kernels.ops.checks import floating, tensors
+from hipward_kernels.ops.cross_entropy.reduction import reduced
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 OP = Op(__name__, "cross_entropy", ("hip", "triton", "eager"))
+"""The loss of each row, from `logits, labels, ignore_index`."""
+REDUCED = Op(__name__, "cross_entropy_reduced", ("hip", "triton", "eager"))
+"""Their sum or mean, from `logits, labels, ignore_index, reduction`. It is an op because a training step with it needs
+one node of autograd instead of four."""
 FORWARD = Op(__name__, "cross_entropy_with_normalizers", ("hip", "triton", "eager"))
 """The op without autograd, and the logarithm of each row's sum of exponentials, for the backward."""
 BACKWARD = Op(__name__, "cross_entropy_backward", ("hip", "triton", "eager"))
@@ -64,8 +69,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, ignore_index: int = -100, r
     flat = labels
     if labels.dim() != 1:
         logits, flat = logits.reshape(-1, logits.shape[-1]), labels.reshape(-1)
+    if reduction != "none" and not torch.compiler.is_compiling():
+        return REDUCED(logits, flat, ignore_index, reduction)  # type: ignore[no-any-return]
     losses: Tensor = OP(logits, flat, ignore_index)
-    if reduction == "none":
-        return losses.view(labels.shape)
-    total = losses.sum()
-    return total if reduction == "sum" else total / (flat != ignore_index).sum()
+    return losses.view(labels.shape) if reduction == "none" else reduced(losses, flat, ignore_index, reduction)

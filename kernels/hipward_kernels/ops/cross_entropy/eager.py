@@ -6,11 +6,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from hipward_kernels.ops.cross_entropy.reduction import reduced
+
 
 def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
     """Loss of each row; see `hipward_kernels.ops.cross_entropy`."""
     wide = logits if logits.dtype == torch.float64 else logits.float()
     return F.cross_entropy(wide, labels, ignore_index=ignore_index, reduction="none")
+
+
+def cross_entropy_reduced(logits: Tensor, labels: Tensor, ignore_index: int, reduction: str) -> Tensor:
+    """See `hipward_kernels.ops.cross_entropy.REDUCED`."""
+    return reduced(cross_entropy(logits, labels, ignore_index), labels, ignore_index, reduction)
 
 
 def cross_entropy_with_normalizers(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:

@@ -2,6 +2,9 @@
 //
 // The forward reads a row once and computes a maximum and a sum of exponentials per thread (online softmax). Compile-time
 // macros: HIPWARD_T (f32, f16 or bf16), HIPWARD_WAVE (lanes), HIPWARD_THREADS (of a block).
+//
+// A training step with the sum or mean of the losses needs `sum` too; its backward reads one gradient for all rows, with
+// a stride of 0.
 #include "hipward.h"
 
 using namespace hipward;
@@ -45,10 +48,28 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   }
 }
 
-// Block `b` handles N * THREADS columns of row `b / row_blocks`.
+// One block. `factor` is what the gradient of the result is multiplied by for each row: 1, or 1 / the rows that count.
 extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
-    backward(const float* dlosses, const T* logits, const i64* labels, const float* normalizers, T* dlogits,
-             i64 dlosses_stride, i64 stride, i64 ignore_index, int columns, u32 row_blocks) {
+    sum(const float* losses, const i64* labels, float* result, float* factor, i64 rows, i64 ignore_index, int mean) {
+  __shared__ float scratch[2 * WAVES];
+  float total = 0.0f, counted = 0.0f;
+#pragma unroll 4
+  for (i64 row = thread(); row < rows; row += THREADS) {
+    total += losses[row];
+    counted += labels[row] == ignore_index ? 0.0f : 1.0f;
+  }
+  total = reduce<Sum, THREADS, HIPWARD_WAVE>(total, scratch);
+  counted = reduce<Sum, THREADS, HIPWARD_WAVE>(counted, scratch + WAVES);
+  if (thread() == 0) {
+    *result = mean ? total / counted : total;
+    *factor = mean ? 1.0f / counted : 1.0f;
+  }
+}
+
+// Block `b` handles N * THREADS columns of row `b / row_blocks`. `factor` may be null, for 1.
+extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
+    backward(const float* dlosses, const T* logits, const i64* labels, const float* normalizers, const float* factor,
+             T* dlogits, i64 dlosses_stride, i64 stride, i64 ignore_index, int columns, u32 row_blocks) {
   const i64 row = block() / row_blocks;
   const int column = (block() % row_blocks * THREADS + thread()) * N;
   if (column >= columns) return;
@@ -59,7 +80,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     store(dlogits, Vec<T>{});
     return;
   }
-  const float normalizer = normalizers[row], dloss = dlosses[row * dlosses_stride];
+  const float normalizer = normalizers[row], dloss = dlosses[row * dlosses_stride] * (factor ? *factor : 1.0f);
   Wide<N> out = widen(load(logits + row * stride + column));
 #pragma unroll
   for (int i = 0; i < N; ++i) out.at[i] = exp2_fast((out.at[i] - normalizer) * LOG2E);

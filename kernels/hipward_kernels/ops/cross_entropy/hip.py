@@ -12,6 +12,7 @@ from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops import training
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.cross_entropy.autograd import function
+from hipward_kernels.ops.cross_entropy.reduction import reduced
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
 
 if TYPE_CHECKING:
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 _FILE = Path(__file__).with_name("hip.hip")
 FORWARD = Launches(Kernel(_FILE, "forward", "PPPPqqi"))
-BACKWARD = Launches(Kernel(_FILE, "backward", "PPPPPqqqiI"))
+SUM = Launches(Kernel(_FILE, "sum", "PPPPqqi"))
+BACKWARD = Launches(Kernel(_FILE, "backward", "PPPPPPqqqiI"))
 
 THREADS = 512
 BACKWARD_THREADS = 256
+
+SUMMED_ROWS = 1 << 16
+"""The most rows whose losses the one block of `sum` adds; PyTorch adds more."""
 
 
 def takes(logits: Tensor) -> bool:
@@ -52,8 +57,8 @@ def row_blocks(columns: int, itemsize: int) -> int:
     return -(-columns * itemsize // (VECTOR_BYTES * BACKWARD_THREADS))
 
 
-def _launch(backward: bool, device: int, dtype: torch.dtype) -> Launch:
-    launches, threads = (BACKWARD, BACKWARD_THREADS) if backward else (FORWARD, THREADS)
+def _launch(launches: Launches, device: int, dtype: torch.dtype) -> Launch:
+    threads = BACKWARD_THREADS if launches is BACKWARD else THREADS
     return launches.get(device, threads, T=NAMES[dtype], THREADS=threads)
 
 
@@ -63,7 +68,7 @@ def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, 
     # Tensors of their own: an operator must not return two views of one.
     losses, normalizers = (torch.empty(rows, dtype=torch.float32, device=logits.device) for _ in range(2))
     if rows:
-        launch = _launch(False, logits.get_device(), logits.dtype)
+        launch = _launch(FORWARD, logits.get_device(), logits.dtype)
         addresses = (logits.data_ptr(), labels.data_ptr(), losses.data_ptr(), normalizers.data_ptr())
         launch(rows, *addresses, logits.stride(0), ignore_index, columns)
     return losses, normalizers
@@ -74,9 +79,9 @@ def backward(dlosses: Tensor, logits: Tensor, labels: Tensor, normalizers: Tenso
     dlogits = torch.empty_like(logits, memory_format=torch.contiguous_format)
     rows, columns = logits.shape
     if rows:
-        launch = _launch(True, logits.get_device(), logits.dtype)
+        launch = _launch(BACKWARD, logits.get_device(), logits.dtype)
         blocks = row_blocks(columns, logits.itemsize)
-        addresses = (x.data_ptr() for x in (dlosses, logits, labels, normalizers, dlogits))
+        addresses = (*(x.data_ptr() for x in (dlosses, logits, labels, normalizers)), 0, dlogits.data_ptr())
         launch(rows * blocks, *addresses, dlosses.stride(0), logits.stride(0), ignore_index, columns, blocks)
     return dlogits
 
@@ -89,9 +94,10 @@ def _for_training(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None
         return None
     if not has_blocks(rows, columns, dtype.itemsize):
         return None
-    launch = _launch(backward, device, dtype)
+    launch = _launch(BACKWARD if backward else FORWARD, device, dtype)
     if not backward:
-        return launch.handle, rows, launch.threads
+        add = _launch(SUM, device, dtype)
+        return launch.handle, rows, launch.threads, 0, add.handle, 1, add.threads
     blocks = row_blocks(columns, dtype.itemsize)
     return launch.handle, rows * blocks, launch.threads, blocks
 
@@ -107,8 +113,20 @@ def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
     labels = labels.contiguous()
     if not trains(logits):
         return forward(logits, labels, ignore_index)[0]
-    losses = training.run("cross_entropy", logits, labels, ignore_index)
+    losses = training.run("cross_entropy", logits, labels, ignore_index, "none")
     return trained(logits, labels, ignore_index) if losses is None else losses
+
+
+def cross_entropy_reduced(logits: Tensor, labels: Tensor, ignore_index: int, reduction: str) -> Any:
+    """See `hipward_kernels.ops.cross_entropy.REDUCED`."""
+    if not takes(logits):
+        return NotImplemented
+    labels = labels.contiguous()
+    if trains(logits) and len(labels) <= SUMMED_ROWS:
+        loss = training.run("cross_entropy", logits, labels, ignore_index, reduction)
+        if loss is not None:
+            return loss
+    return reduced(cross_entropy(logits, labels, ignore_index), labels, ignore_index, reduction)
 
 
 def cross_entropy_with_normalizers(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.cross_entropy.autograd import function
+from hipward_kernels.ops.cross_entropy.reduction import reduced
 from hipward_kernels.ops.launch import (
     COLUMN_BLOCK,
     as_rows,
@@ -130,6 +131,12 @@ def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
     if trains(logits):
         return trained(logits, labels, ignore_index)  # type: ignore[no-any-return]
     return forward(logits, labels, ignore_index)[0]
+
+
+def cross_entropy_reduced(logits: Tensor, labels: Tensor, ignore_index: int, reduction: str) -> Tensor:
+    """See `hipward_kernels.ops.cross_entropy.REDUCED`."""
+    losses = cross_entropy(logits, labels, ignore_index)
+    return losses if losses is NotImplemented else reduced(losses, labels, ignore_index, reduction)
 
 
 def cross_entropy_with_normalizers(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
