@@ -101,7 +101,7 @@ fn is_cmake(name: &str) -> bool {
 
 /// `CUDAExtension(…)`, `load(…)` of `torch.utils.cpp_extension`, and hipify as a module or a program. The sources in code that
 /// does not run on AMD are listed a second time.
-fn of_python(text: &str, is_setup: bool) -> Vec<Build> {
+pub(super) fn of_python(text: &str, is_setup: bool) -> Vec<Build> {
     let has_list = || text.contains("sources=") && text.contains(".cu");
     if !text.contains("cpp_extension") && !text.contains("hipify") && !has_list() {
         return Vec::new();
@@ -142,6 +142,19 @@ fn of_python(text: &str, is_setup: bool) -> Vec<Build> {
         cmake: None,
     });
     own.into_iter().chain(not_for_amd).collect()
+}
+
+/// The sources that the strings of a module name.
+pub(super) fn source_strings(text: &str) -> Vec<Pattern> {
+    let Some(tree) = parse(text, &mut LastParse::default()) else {
+        return Vec::new();
+    };
+    let semantics = Semantics::new(tree, Target::default());
+    let tree = &semantics.tree;
+    tree.nodes()
+        .filter(|node| tree.kind(*node) == Kind::String)
+        .filter_map(|string| Pattern::of(&value(&semantics, string)))
+        .collect()
 }
 
 fn builds_here(semantics: &Semantics<'_>, node: Node) -> bool {

@@ -13,6 +13,7 @@ mod hip_alias_header;
 mod imports_torch;
 mod in_memory;
 mod included_requirements;
+mod named_by_modules;
 mod optional_modules;
 mod patterns;
 mod release_limits;
@@ -55,6 +56,7 @@ const MAX_NEIGHBOURS: usize = 500;
 pub struct ProjectContext<F> {
     files: F,
     builds: FolderCache<Arc<Vec<Build>>>,
+    named_by_modules: FolderCache<Arc<Vec<Pattern>>>,
     first_party_modules: FolderCache<Arc<Vec<String>>>,
     false_on_amd: FolderCache<Arc<String>>,
     gate_modules: FolderCache<Arc<Vec<Module>>>,
@@ -82,6 +84,7 @@ impl<F: FileSource> ProjectContext<F> {
         ProjectContext {
             files,
             builds: FolderCache::default(),
+            named_by_modules: FolderCache::default(),
             first_party_modules: FolderCache::default(),
             false_on_amd: FolderCache::default(),
             gate_modules: FolderCache::default(),
@@ -140,8 +143,10 @@ impl<F: FileSource> ProjectContext<F> {
         match general {
             Some(is_hipified) => Some(is_hipified || self.is_listed_above(path, path)),
             None => {
-                let is_hipified =
-                    self.is_loaded_beside(path) || self.is_included(path) || self.is_moved(path);
+                let is_hipified = self.is_loaded_beside(path)
+                    || self.is_included(path)
+                    || self.is_moved(path)
+                    || self.is_named_by_module(path);
                 is_hipified.then_some(true)
             }
         }
@@ -228,6 +233,28 @@ impl<F: FileSource> ProjectContext<F> {
                 self.builds(&join(both, name))
                     .iter()
                     .any(|build| build.how == How::Hipified && build.names(from_there))
+            })
+    }
+
+    /// Whether the modules of its project build extensions and name the source, or a source in a folder around the header.
+    fn is_named_by_module(&self, path: &str) -> bool {
+        let mut around = self.folders_around(path);
+        let Some(root) = around.find(|here| first_party_modules::is_project(&self.files, here))
+        else {
+            return false;
+        };
+        let named = self
+            .named_by_modules
+            .answer(root, || Arc::new(named_by_modules::read(&self.files, root)));
+        let is_named = |path: &str| named.iter().any(|source| source.fits(below(path, root)));
+        if is_source(path) {
+            return is_named(path);
+        }
+        self.folders_around(path)
+            .take_while(|here| here.len() >= root.len())
+            .any(|here| {
+                let names = self.files.names(here);
+                names.iter().any(|name| is_named(&join(here, name)))
             })
     }
 

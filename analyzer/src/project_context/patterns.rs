@@ -41,6 +41,12 @@ impl Pattern {
         (!self.0.contains('*')).then_some(&*self.0)
     }
 
+    /// Whether it has a part of the name, unlike `*.cu`.
+    pub(super) fn has_stem(&self) -> bool {
+        let name = self.0.rsplit('/').next().unwrap_or_default();
+        !name.starts_with("*.")
+    }
+
     /// `*.cu`
     pub(super) fn is_device_code(&self) -> bool {
         self.0.ends_with(".cu")

@@ -157,6 +157,38 @@ fn nearest_build_file_that_names_a_source_decides() {
 }
 
 #[test]
+fn module_names_the_sources_and_another_one_builds_them() {
+    let build = "from torch.utils.cpp_extension import load\n\ndef build(**arguments):\n    return load(**arguments)\n";
+    let sources = "def sources(root, dtype):\n    return [str(root / 'gemm' / 'x.cu'), str(root / f'y_{dtype}.cu')]\n";
+    let files = [
+        ("setup.py", "from setuptools import setup\n\nsetup()\n"),
+        ("package/utils/build.py", build),
+        ("package/ops/gemm.py", sources),
+        ("package/ops/all.py", "files = list(root.glob('*.cu'))"),
+        (
+            "package/ops/cupy.py",
+            "module = RawModule(code=open('z.cu').read())",
+        ),
+        ("csrc/gemm/x.cu", ""),
+        ("csrc/gemm/deep/x.cuh", ""),
+        ("csrc/other/w.cuh", ""),
+        ("vendored/setup.py", ""),
+        ("vendored/x.cu", ""),
+    ];
+    for (path, wanted) in [
+        ("csrc/gemm/x.cu", "hipify"),
+        ("csrc/y_bf16.cu", "hipify"),
+        ("csrc/gemm/deep/x.cuh", "hipify"),
+        ("csrc/other/w.cuh", "?"),
+        ("csrc/w.cu", "?"),
+        ("csrc/z.cu", "?"),
+        ("vendored/x.cu", "?"),
+    ] {
+        assert_eq!(who(&files, path), wanted, "{path}");
+    }
+}
+
+#[test]
 fn module_in_a_folder_beside_the_source_loads_it() {
     let load = "from torch.utils.cpp_extension import load\n\nload('ops', ['cuda/x.cu'])";
     let files = [
