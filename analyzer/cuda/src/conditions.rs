@@ -448,7 +448,7 @@ const PAIRS: [(&str, &str); 4] = [
 /// Whether each vendor's compiler or build defines a macro.
 fn is_defined(source: &TokenStream<'_>, name: &str, arch: CudaArch) -> Verdict {
     match name {
-        "__HIP_PLATFORM_NVIDIA__" | "__HIP_PLATFORM_NVCC__" | "__NVCC__" => {
+        "__HIP_PLATFORM_NVIDIA__" | "__HIP_PLATFORM_NVCC__" | "__NVCC__" | "_NVHPC_CUDA" => {
             Verdict::new(Some(false), Some(true))
         }
         "__HIP_DEVICE_COMPILE__" | "__AMDGCN__" | "__AMDGCN_WAVEFRONT_SIZE" => {

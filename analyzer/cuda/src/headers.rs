@@ -1,5 +1,6 @@
 //! CUDA's headers and the HIP equivalents.
 
+use super::Source;
 use hipward_analyzer_core::words::listed;
 
 /// The replacement for a CUDA header; the empty string if HIP needs none.
@@ -22,7 +23,6 @@ pub fn hip_header(cuda: &str) -> Option<&'static str> {
 
 /// True if PyTorch's hipify does not convert an include of the header.
 pub fn is_left_by_hipify(cuda: &str) -> bool {
-    // It converts `cub::` everywhere, but not every header.
     let part = cuda
         .strip_prefix("cub/")
         .and_then(|rest| rest.strip_suffix(".cuh"));
@@ -36,6 +36,25 @@ pub fn is_left_by_hipify(cuda: &str) -> bool {
 const HIPIFIED_CUB: &str = "cub config util_allocator util_ptx util_type block/block_load block/block_raking_layout \
     block/block_reduce block/block_scan block/block_store device/device_radix_sort device/device_reduce \
     device/device_run_length_encode device/device_scan device/device_select";
+
+/// The names of CUB that PyTorch's hipify converts, after `cub::`. Its list also has `cub::` alone, which matches no name.
+pub(crate) const HIPIFIED_CUB_NAMES: &str = "ArgIndexInputIterator ArgMax ArgMin BLOCK_LOAD_DIRECT \
+    BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY BLOCK_REDUCE_WARP_REDUCTIONS BLOCK_SCAN_WARP_SCANS BLOCK_STORE_DIRECT \
+    BLOCK_STORE_WARP_TRANSPOSE BlockLoad BlockRadixSort BlockRakingLayout BlockReduce BlockScan BlockStore CTA_SYNC \
+    CachingDeviceAllocator CountingInputIterator DeviceHistogram DeviceRadixSort DeviceReduce DeviceRunLengthEncode DeviceScan \
+    DeviceSegmentedRadixSort DeviceSegmentedReduce DeviceSelect FpLimits KeyValuePair LaneId Log2 Max Min RowMajorTid ShuffleDown \
+    ShuffleIndex Sum TransformInputIterator Uninitialized WarpMask WarpReduce";
+
+/// `namespace cub = hipcub;`, after which `cub::` needs no renaming.
+pub fn aliases_cub(source: &Source<'_>) -> bool {
+    let is_alias = |at: &u32| {
+        let name = at + 2 + u32::from(source.token_text(at + 2) == "::");
+        source.before(*at, 1) == "namespace"
+            && source.token_text(at + 1) == "="
+            && source.token_text(name) == "hipcub"
+    };
+    source.places("cub").iter().any(is_alias)
+}
 
 /// Headers that the hipify of PyTorch 2.15 leaves, or turns into a path that does not exist.
 const NOT_HIPIFIED: &[(&str, &str)] = &[

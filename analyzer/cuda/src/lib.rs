@@ -37,7 +37,8 @@ pub use checker::{CudaChecker, Setting};
 pub(crate) use conditions::{
     CUDA_NUMBERS, CudaArch, body, chains, evaluate, holds_only, names_amd, selects_cuda,
 };
-pub use headers::hip_header;
+pub(crate) use headers::HIPIFIED_CUB_NAMES;
+pub use headers::{aliases_cub, hip_header};
 pub(crate) use hipify::{RocName, roc_header, roc_name};
 pub(crate) use lexer::Kind;
 pub(crate) use names::{Name, before_rocm_7, defines, is_the_projects, name};

@@ -5,7 +5,7 @@
 use super::{FileSource, is_repository, join, parent, unset_switches};
 use hipward_analyzer_core::words::listed;
 use hipward_analyzer_cuda::conditions::Vendors;
-use hipward_analyzer_cuda::{Source, hip_header};
+use hipward_analyzer_cuda::{Source, aliases_cub, hip_header};
 
 /// Names that any such header defines; one of them is enough.
 const NAMES: [(&str, &str); 2] = [
@@ -80,7 +80,7 @@ pub(super) fn included<T: AsRef<Header>>(path: &str, header: impl Fn(&str) -> T)
 /// Macros that count if they are defined for both vendors too: CUB's for errors start so, and PyTorch removed the others.
 const FOR_BOTH: [&str; 3] = ["CubDebug", "AT_CHECK", "THCudaCheck"];
 
-/// The macros that `text` defines in a branch for AMD.
+/// The macros that `text` defines in a branch for AMD, and `cub` if it declares the namespace for hipCUB.
 fn amd_macros(text: &str) -> String {
     let mut names = String::new();
     // Most sources have no such branch, and parsing takes longer than this search.
@@ -101,6 +101,9 @@ fn amd_macros(text: &str) -> String {
             names.push_str(name);
             names.push(' ');
         }
+    }
+    if aliases_cub(&source) {
+        names.push_str("cub ");
     }
     names
 }

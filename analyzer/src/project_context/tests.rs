@@ -679,6 +679,11 @@ fn macros_for_amd_apply_to_including_sources() {
         ),
         ("a/more.cuh", "#include \"compat.cuh\""),
         ("a/cub.h", "#define CubDebugExit(e) check(e)"),
+        (
+            "a/vendor.h",
+            "#ifdef USE_ROCM\nnamespace cub = hipcub;\n#endif",
+        ),
+        ("a/v.cu", "#include \"vendor.h\""),
         ("a/x.cu", "#include \"more.cuh\"\n#include \"part.cuh\""),
         ("a/y.cu", "#include \"compat.cuh\"\n#include \"part.cuh\""),
         ("a/z.cu", "#include \"cub.h\"\n#include \"other.cuh\""),
@@ -699,6 +704,7 @@ fn macros_for_amd_apply_to_including_sources() {
         assert_eq!(of(path), "__stwb ", "{path}");
     }
     assert_eq!(of("a/z.cu"), "CubDebugExit ");
+    assert_eq!(of("a/v.cu"), "cub ");
     // Only some of those that include it have the macro.
     for path in ["a/other.cuh", "a/alone.cu"] {
         assert_eq!(of(path), "", "{path}");

@@ -9,10 +9,12 @@ use calls::Call;
 use crate::conditions::{Chain, chains, holds_only};
 use crate::lexer::Directive;
 use crate::{
-    CudaChecker, Kind, Name, RocName, Setting, Source, before_rocm_7, hipify, is_the_projects,
-    name, names_amd,
+    CudaChecker, HIPIFIED_CUB_NAMES, Kind, Name, RocName, Setting, Source, before_rocm_7, hipify,
+    is_the_projects, name, names_amd,
 };
 use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
+use hipward_analyzer_core::position::newline;
+use hipward_analyzer_core::words::listed;
 use hipward_analyzer_core::{HandledBy, Severity, Version, sort};
 
 declare_rule! {
@@ -74,7 +76,8 @@ declare_rule! {
     /// arguments becomes `hipGraphInstantiateWithFlags`. Names of MIOpen are unsafe fixes, because MIOpen selects the
     /// algorithms of convolutions itself and needs calls that cuDNN does not have. `__CUDACC__` in a condition becomes a test for either
     /// `__CUDACC__` or `__HIPCC__`. If HIP's function needs arguments that the call does not have, as in
-    /// `hipsparseSpSM_solve`, the fix is display-only.
+    /// `hipsparseSpSM_solve`, the fix is display-only. In an extension, names of CUB that PyTorch's hipify leaves get the line
+    /// `namespace cub = hipcub;` for ROCm.
     ///
     /// ## References
     ///
@@ -115,8 +118,9 @@ fn check(cx: &CudaChecker<'_>) {
         };
         found.extend(places.iter().filter(is_one).map(|at| {
             let mut counterpart = counterpart.clone();
-            // hipify converts `cub::`, not `using namespace cub;`.
-            counterpart.hipify_knows &= word != "cub" || cx.source.token_text(at + 1) == "::";
+            counterpart.hipify_knows &= word != "cub"
+                || cx.source.token_text(at + 1) == "::"
+                    && listed(HIPIFIED_CUB_NAMES, cx.source.token_text(at + 2));
             (*at, word, counterpart)
         }));
     }
@@ -130,6 +134,9 @@ fn check(cx: &CudaChecker<'_>) {
         by_hipify(cx, &found);
         kernels_as_pointers(cx, &found);
         found.retain(|(.., counterpart)| !counterpart.hipify_knows);
+        // A header may declare the namespace for hipCUB.
+        let has_alias = cx.source.is_macro("cub");
+        found.retain(|(at, word, _)| *word != "cub" || !has_alias && !cub(cx, *at));
     }
     let mut mentions = if in_extension {
         HashMap::new()
@@ -277,6 +284,52 @@ fn by_hipify(cx: &CudaChecker<'_>, found: &[(u32, &str, Counterpart)]) {
         message,
         RawFix::display_only("Leave the names unchanged"),
     );
+}
+
+/// Reports `cub::BlockExchange`, which hipify leaves, and `using namespace cub`. False for other uses of the word.
+fn cub(cx: &CudaChecker<'_>, at: u32) -> bool {
+    let source = cx.source;
+    let used = match source.token_text(at + 1) {
+        "::" => at..at + 3,
+        ";" if source.before(at, 1) == "namespace" => at..at + 1,
+        _ => return false,
+    };
+    let name = source.slice(used.clone());
+    let message = format!("PyTorch's hipify does not rename `{name}`; it is `hip{name}` in HIP.");
+    let title = "Declare `namespace cub = hipcub;` for ROCm";
+    let fix = match after_includes(source, at) {
+        Some(place) => {
+            let end = newline(source.text);
+            let alias = format!("#ifdef USE_ROCM{end}namespace cub = hipcub;{end}#endif{end}");
+            RawFix::safe_edits(title, vec![(place..place, alias)])
+        }
+        None => RawFix::display_only(title),
+    };
+    cx.report(&RULE, used, message, fix);
+    true
+}
+
+/// The start of the line after the last `#include` before a token that no condition contains, other than the include guard.
+fn after_includes(source: &Source<'_>, token: u32) -> Option<usize> {
+    let mut depth = 0_u32;
+    let mut last = None;
+    let before = source
+        .directives
+        .iter()
+        .take_while(|line| line.end <= token);
+    for (index, line) in before.enumerate() {
+        match source.directive_name(line) {
+            "ifndef" if index == 0 => {}
+            "if" | "ifdef" | "ifndef" => depth += 1,
+            "endif" => depth = depth.saturating_sub(1),
+            "include" if depth == 0 => last = Some(line),
+            _ => {}
+        }
+    }
+    let line = last.filter(|line| source.enclosing_braces(line.start).is_none())?;
+    let end = source.span(line.clone()).end;
+    let rest = source.text.get(end..)?.find('\n')?;
+    Some(end + rest + 1)
 }
 
 /// `cudaFuncSetAttribute(kernel, …)`: CUDA has a template for it, HIP has not, and PyTorch's hipify changes only the name.
