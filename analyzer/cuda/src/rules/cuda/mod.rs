@@ -20,6 +20,7 @@ pub mod launch_bounds;
 pub mod launch_braces;
 pub mod ldg_half;
 pub mod libcudacxx;
+pub mod nvcc_only_cpp;
 pub mod nvidia_library;
 pub mod removed_torch_api;
 pub mod shared_memory;
@@ -56,4 +57,5 @@ rules! {
     cuda_unsupported,
     cuda_header,
     cuda_api,
+    nvcc_only_cpp,
 }
