@@ -201,6 +201,9 @@ fn checkpoints_of_other_modules_are_recognized_by_their_keys() {
         assert!(!found(body, &["state_dict"]), "{body}");
         assert!(!found(body, &[]), "{body}");
     }
+    let computed = "    saved = torch.load(args.resume)\n    for key in args.keys:\n        model.load_state_dict(saved[key])\n";
+    assert!(found(computed, &["model"]));
+    assert!(!found(computed, &[]));
     for other in [
         "    model.load_state_dict(torch.load(args.pretrained_ckpt)[\"model\"])\n",
         "    model.load_state_dict(torch.load(args.weights)[\"model\"])\n",

@@ -6,7 +6,16 @@ use hipward_analyzer_python::rules::releases::weights_only::keys_beside_argument
 use hipward_analyzer_python::syntax::{LastParse, parse};
 
 /// Words in the names of modules that save checkpoints. Not every module is read.
-const MODULES: [&str; 6] = ["train", "main", "engine", "checkpoint", "save", "run"];
+const MODULES: [&str; 8] = [
+    "train",
+    "main",
+    "engine",
+    "checkpoint",
+    "save",
+    "run",
+    "util",
+    "misc",
+];
 
 /// Levels of folders below the root of a project in which modules are read.
 const LEVELS: usize = 4;

@@ -157,7 +157,8 @@ fn is_written(cx: &PythonChecker<'_>, path: Node) -> bool {
     })
 }
 
-/// Whether the checkpoint is one that another module of the project saves: by its path, and by a key that is read from it.
+/// Whether the checkpoint is one that another module of the project saves: by its path, and by a key that is read from it; a path
+/// with `resume` needs no certain key.
 /// A pretrained one may have the same keys and no arguments.
 fn is_of_another_module(cx: &PythonChecker<'_>, load: Node, path: Node, assigned: &str) -> bool {
     let tree = cx.tree();
@@ -166,7 +167,16 @@ fn is_of_another_module(cx: &PythonChecker<'_>, load: Node, path: Node, assigned
         return false;
     }
     let after = &tree.source()[tree.span(load).end..];
-    cx.saved_with_arguments().iter().any(|key| {
+    // `checkpoint[key]` of a run that continues.
+    let keys = cx.saved_with_arguments();
+    if !keys.is_empty()
+        && path.contains("resume")
+        && !assigned.is_empty()
+        && after.contains(&format!("{assigned}["))
+    {
+        return true;
+    }
+    keys.iter().any(|key| {
         ["\"", "'"].iter().any(|quote| {
             let item = format!("[{quote}{key}{quote}]");
             after.starts_with(&item)
