@@ -94,14 +94,18 @@ const MOST_SETTINGS: usize = 64;
 /// The most commands between a clone and its installation, such as `cd` and `git checkout`.
 const BETWEEN: usize = 5;
 
-/// Stores NVIDIA's and DeepSeek's libraries that are built from a clone: `git clone https://github.com/NVIDIA/apex`, then
+/// Stores libraries without a version for ROCm that are built from a clone: `git clone https://github.com/NVIDIA/apex`, then
 /// `pip install .`.
 pub(super) fn read_clones(facts: &mut Facts<'_>) {
     for (at, command) in facts.commands.iter().enumerate() {
         let mut words = command.words.iter();
         let is_clone = command.program() == "git" && words.any(|word| word.as_str() == "clone");
         let address = words.find(|word| {
-            let owners = ["//github.com/NV", "//github.com/deepseek-ai/"];
+            let owners = [
+                "//github.com/NV",
+                "//github.com/deepseek-ai/",
+                "//github.com/Dao-AILab/fast-hadamard",
+            ];
             owners.iter().any(|owner| word.as_str().contains(owner))
         });
         let mut later = facts.commands.iter().skip(at + 1).take(BETWEEN);

@@ -10,7 +10,7 @@ declare_rule! {
     ///
     /// Finds unguarded imports of libraries whose releases contain CUDA code, and that have no rule of their own:
     /// Transformer Engine, FlashInfer, DeepGEMM, DeepEP, CUTLASS, RAPIDS, KvikIO, nvshmem, nvImageCodec,
-    /// PyNvVideoCodec, cuEquivariance, tiny-cuda-nn, nvdiffrast, spconv, ExLlamaV3, TinyChat, MXNet, and monitoring tools that query NVIDIA's
+    /// PyNvVideoCodec, cuEquivariance, tiny-cuda-nn, nvdiffrast, spconv, fast-hadamard-transform, ExLlamaV3, TinyChat, AutoGPTQ, BitBLAS, MXNet, and monitoring tools that query NVIDIA's
     /// driver, such as GPUtil and py3nvml. Also finds the indexes of Faiss on GPUs, `device="cuda"` for CTranslate2 and faster-whisper, names that exist on NVIDIA GPUs only, such as `torch.ops.trtllm`,
     /// requirements on the best-known of these libraries, and imported functions that are
     /// named after an NVIDIA architecture (`attention_sm90`).
@@ -81,6 +81,12 @@ const USES: &[ApiRule] = &[
         "flashinfer",
         "Install AMD's amd-flashinfer, or use aiter's attention",
     ),
+    api_rule(
+        ApiPattern::Import("auto_gptq"),
+        Severity::Warning,
+        "PyPI's auto-gptq is built for CUDA, and the project is archived.",
+        "Use GPTQModel, which can be built for ROCm",
+    ),
 ];
 
 /// Modules without a ROCm release, and what to use instead. In one string they make the browser's module smaller.
@@ -108,17 +114,13 @@ const LIBRARIES: &[(&str, &str)] = &[
         "Use Triton, whose releases support AMD GPUs",
     ),
     (
-        "nvdiffrast",
-        "Rasterize with a library that has a HIP build",
+        "nvdiffrast spconv fast_hadamard_transform",
+        "Use a library that has a HIP build",
     ),
     ("exllamav3", "Use exllamav2, which has a ROCm build"),
     (
-        "tinychat awq_inference_engine torch_int",
+        "tinychat awq_inference_engine torch_int bitblas",
         "Run quantized models with vLLM, which has Triton kernels for them",
-    ),
-    (
-        "spconv",
-        "Use a sparse convolution library with a HIP build",
     ),
     (
         "quiver graphlearn_torch dgNN",

@@ -473,6 +473,19 @@ const PACKAGES: &[Package] = &[
         "This spconv wheel is built for CUDA.",
         "Build a sparse-convolution library for ROCm",
     ),
+    unavailable(
+        "bitblas",
+        "cuda-only-library",
+        "PyPI's bitblas links libcuda and NVRTC, so its import fails.",
+        "Use another back end for quantized weights",
+    ),
+    // https://github.com/Dao-AILab/fast-hadamard-transform/pull/21, open
+    unavailable(
+        "fast-hadamard-transform",
+        "cuda-only-library",
+        "fast-hadamard-transform's setup.py needs nvcc, and its kernels pass masks of 32 lanes.",
+        "Build it from the project's pull request for ROCm, or multiply with the Hadamard matrix",
+    ),
     // https://github.com/ROCm/TheRock/issues/5711
     unavailable(
         "cumm-cu*",
