@@ -169,10 +169,13 @@ fn missing_return(cx: &CudaChecker<'_>, qualifier: u32) {
     let Some(name) = (qualifier + 1..body.start).find(|at| is_function_name(source, *at)) else {
         return;
     };
-    if !has_result(source, qualifier + 1..name) || may_not_reach_its_end(source, body) {
+    let function = source.token_text(name);
+    if !has_result(source, qualifier + 1..name)
+        || may_not_reach_its_end(source, body)
+        || is_specialized(source, function)
+    {
         return;
     }
-    let function = source.token_text(name);
     cx.report_as(
         &RULE,
         Severity::Error,
@@ -183,6 +186,16 @@ fn missing_return(cx: &CudaChecker<'_>, qualifier: u32) {
         ),
         RawFix::display_only("Return the result, or declare the function `void`"),
     );
+}
+
+/// `template <> float root(float x)`: the template itself may have no use.
+fn is_specialized(source: &Source<'_>, function: &str) -> bool {
+    /// An upper limit for the tokens between `template <>` and the name.
+    const MAX: u32 = 16;
+    source.places("template").iter().any(|at| {
+        source.reads(at + 1, &["<", ">"])
+            && (at + 3..at + MAX).any(|token| source.token_text(token) == function)
+    })
 }
 
 /// `name(`, not the parentheses of an attribute.
