@@ -344,7 +344,8 @@ fn checks_something_else(cx: &PythonChecker<'_>, node: Node, subject: Node) -> b
     }) || body_uses(cx, whole.unwrap_or(node), text)
 }
 
-/// `if version is not None: major = version.split(".")[0]`: the code behind the test uses the version.
+/// `if version is not None: major = version.split(".")[0]`: the code behind the test uses the version, and not only in the message of an
+/// exception.
 fn body_uses(cx: &PythonChecker<'_>, condition: Node, text: &str) -> bool {
     let tree = cx.tree();
     tree.parent(condition)
@@ -354,6 +355,10 @@ fn body_uses(cx: &PythonChecker<'_>, condition: Node, text: &str) -> bool {
             cx.any_within(body, &|part| {
                 matches!(tree.kind(part), Kind::Identifier | Kind::Attribute)
                     && tree.text(part) == text
+                    && !tree
+                        .ancestors(part)
+                        .take_while(|around| *around != body)
+                        .any(|around| tree.kind(around) == Kind::RaiseStatement)
             })
         })
 }
