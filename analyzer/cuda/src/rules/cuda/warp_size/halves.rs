@@ -95,9 +95,11 @@ fn is_short(source: &Source<'_>, distance: &str) -> bool {
             "1" => has_limit(),
             // `WARP_SIZE / 2`, where that is 32
             name => {
+                let is_32 = |at: u32, number| constant(source, number) == Some(at);
                 let defined = source.definition(name);
                 source.reads(value + 1, &["/", "2", ";"])
-                    && defined.is_some_and(|(_, at)| constant(source, at + 1) == Some(at))
+                    && (defined.is_some_and(|(_, at)| is_32(at, at + 1))
+                        || source.places(name).iter().any(|at| is_32(*at, at + 2)))
             }
         })
 }
