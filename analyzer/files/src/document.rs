@@ -94,19 +94,30 @@ fn is_pin(text: &str) -> bool {
     text.contains("==") && text.chars().all(is_plain)
 }
 
-/// Reads a pin that is an item of a list: `* torch==1.7.0`.
+/// Reads a pin or a command that is an item of a list: `* torch==1.7.0`, `- git clone https://github.com/NVIDIA/apex`.
 fn item<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
     let line = line.trim();
     if !line.as_str().starts_with(['*', '-']) {
         return;
     }
     let item = line.from(1).trim();
+    if is_command_alone(item.as_str()) {
+        shell::read(item, facts);
+        return;
+    }
     let start = item.as_str().len() - item.as_str().trim_start_matches('`').len();
     let pin = item.from(start);
     let pin = pin.to(pin.as_str().trim_end_matches('`').len());
     if is_pin(pin.as_str()) {
         facts.requirements.extend(requirement(pin, false));
     }
+}
+
+/// `pip install -r requirements.txt`, `git clone https://…`, and not a sentence that begins so.
+fn is_command_alone(text: &str) -> bool {
+    let is_clone = || text.starts_with("git clone http");
+    let is_sentence = || text.contains([',', ';', '`', '(']) || text.ends_with(['.', ':', '!']);
+    (installs(text) || is_clone()) && !(is_sentence() && !text.ends_with(" ."))
 }
 
 /// `pip install flash-attn`, `docker run --gpus all …`
@@ -248,5 +259,8 @@ fn is_command(line: &str) -> bool {
             | "apt"
             | "export"
             | "git"
+            | "nvcc"
+            | "torchrun"
+            | "wget"
     )
 }
