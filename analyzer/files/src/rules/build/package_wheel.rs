@@ -93,6 +93,10 @@ const FIRST: &[Row] = &[
     ("simpleitk", [2, 1, 1], [2, 3, 1]),
     ("tables", [3, 7, 0], [3, 9, 0]),
     ("numexpr", [2, 8, 0], [2, 8, 7]),
+    ("dm-tree", [0, 1, 6], [0, 1, 8]),
+    ("pyyaml", [6, 0, 0], [6, 0, 1]),
+    ("aiohttp", [3, 8, 0], [3, 9, 0]),
+    ("greenlet", [1, 1, 0], [3, 0, 0]),
     ("opencv-python", [3, 4, 16], [3, 4, 17]),
     ("opencv-python", [4, 5, 4], [4, 5, 5]),
     ("opencv-contrib-python", [4, 5, 4], [4, 5, 5]),
@@ -116,6 +120,9 @@ fn check(cx: &FileChecker<'_>) {
         };
         if name == "transformers" {
             report_transformers(cx, requirement, release, python);
+            continue;
+        }
+        if needs_no_wheel(&name, release) {
             continue;
         }
         let rows = FIRST.iter().filter(|(package, ..)| *package == name);
@@ -147,6 +154,15 @@ fn check(cx: &FileChecker<'_>) {
             message,
             fix,
         );
+    }
+}
+
+/// Old releases that need no compiled code: PyYAML before 5.4, whose source does not require Cython, and aiohttp before 3.7.
+fn needs_no_wheel(name: &str, release: Release) -> bool {
+    match name {
+        "pyyaml" => release < Release([5, 4, 0]),
+        "aiohttp" => release < Release([3, 7, 0]),
+        _ => false,
     }
 }
 
