@@ -15,7 +15,7 @@ declare_rule! {
     ///
     /// HIP's compiler is clang. It stops with `missing 'typename' prior to dependent type name`, and since C++17, which is its default,
     /// with `ISO C++17 does not allow 'register' storage class specifier`. The end of a function that should return a value is
-    /// undefined behavior: clang warns, and removes the code that follows the call.
+    /// undefined behavior: clang warns, and treats the code around a call as unreachable, so that a kernel can be empty.
     ///
     /// ## Example
     ///
@@ -182,7 +182,7 @@ fn missing_return(cx: &CudaChecker<'_>, qualifier: u32) {
         HandledBy::You,
         name..name + 1,
         format!(
-            "`{function}` has a result and no `return`; clang removes the code that follows a call of it."
+            "`{function}` has a result and no `return`; clang removes the code around a call of it."
         ),
         RawFix::display_only("Return the result, or declare the function `void`"),
     );
