@@ -170,7 +170,9 @@ fn missing_return(cx: &CudaChecker<'_>, qualifier: u32) {
         return;
     };
     let function = source.token_text(name);
-    if !has_result(source, qualifier + 1..name)
+    let is_class = |at: &u32| matches!(source.before(*at, 1), "struct" | "class");
+    if source.places(function).iter().any(is_class)
+        || !has_result(source, qualifier + 1..name)
         || may_not_reach_its_end(source, body)
         || is_specialized(source, function)
     {
@@ -209,8 +211,7 @@ fn is_function_name(source: &Source<'_>, at: u32) -> bool {
         )
 }
 
-/// Whether the tokens before a function's name are a type other than `void`. A constructor has none, and the result of `auto` depends on
-/// the body.
+/// Whether the tokens before a function's name are a type other than `void`. The result of `auto` depends on the body.
 fn has_result(source: &Source<'_>, before: Tokens) -> bool {
     let mut has_type = false;
     for at in before {
