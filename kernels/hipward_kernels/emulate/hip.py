@@ -55,7 +55,10 @@ def hip_on(arch: str) -> Iterator[list[Report]]:
 
         def launch(blocks: int, *arguments: float) -> None:
             passed = [
-                tensors[int(argument)] if letter == "P" else struct.pack(f"<{letter}", argument)
+                # A null pointer is a number.
+                tensors[int(argument)]
+                if letter == "P" and argument
+                else struct.pack(f"<{'Q' if letter == 'P' else letter}", argument)
                 for letter, argument in zip(kernel.signature, arguments, strict=True)
             ]
             report = run(listing, passed, (blocks, 1, 1), (threads, 1, 1), kernel=kernel.entry)
