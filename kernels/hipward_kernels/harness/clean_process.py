@@ -1,22 +1,28 @@
-"""Times Model once more on the CPU, in a process that never runs ModelNew.
+"""Times Model once more, in a process that never runs ModelNew.
 
 ModelNew shares a process with Model, and can make it slower there in ways that no record of objects covers: a hook on
-an object that it finds, a patched function of the snippet, a thread, a change in C. So a copy of the worker is forked
+an object that it finds, a patched function of the snippet, a thread, a change in C. So a second process is started
 before the snippet is imported, and waits. After the timing it imports the snippet without ModelNew, and times Model in
 the same way. A difference beyond noise is reported with the result.
 
-The copy cannot write lines. Code at the top level of the snippet runs in both
+On a CPU the process is a copy of the worker, which is ready at once. The runtime of a GPU cannot be used in a copy of a
+process that has used it, which the worker's imports may contain: there the process is a new one, which imports PyTorch
+while the job begins.
+
+The process cannot write lines. Code at the top level of the snippet runs in both
 processes; what it makes slower is slower in both, and is part of the Model that the result shows.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import os
 import secrets
 import select
 import signal
+import sys
 import tempfile
 from pathlib import Path
 from statistics import median, quantiles
@@ -41,16 +47,23 @@ DIFFERENCE_MS = 0.01
 
 MODEL_NEW = "ModelNew"
 
+PACKAGES = Path(__file__).parents[2]
+"""The folder of this package."""
+
 
 class CleanProcess:
-    """A forked copy of this process that waits for a request. It ends with its parent."""
+    """A process that waits for a request. It ends with its parent."""
 
-    def __init__(self) -> None:
-        """Forks. Call this before the snippet is imported and before PyTorch computes anything."""
+    def __init__(self, *, copies: bool) -> None:
+        """Starts it. Call this before the snippet is imported and before PyTorch computes anything.
+
+        Args:
+            copies: Whether it is a copy of this process, or a new one, which can use a GPU.
+        """
         request_read, self._request = os.pipe()
         self._reply, reply_write = os.pipe()
         self._is_closed = False
-        self.pid = os.fork()
+        self.pid = os.fork() if copies else _start(request_read, reply_write)
         if self.pid == 0:
             os.close(self._request)
             os.close(self._reply)
@@ -64,7 +77,7 @@ class CleanProcess:
         """Milliseconds of calls of Model.
 
         Raises:
-            NotTimedError: The copy could not time Model.
+            NotTimedError: The process could not time Model.
         """
         encode, decode, write, read, wait, now = self._parts
         data = encode({"code": code, "device": device, "threads": threads}).encode() + b"\n"
@@ -89,7 +102,7 @@ class CleanProcess:
         return [float(ms) for ms in reply["ms"]]
 
     def close(self) -> None:
-        """Ends the copy, once."""
+        """Ends the process, once."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -103,7 +116,7 @@ class CleanProcess:
 
 
 class NotTimedError(Exception):
-    """The copy could not time Model. The message is the end of a sentence."""
+    """The process could not time Model. The message is the end of a sentence."""
 
 
 def differs(here: Sequence[float], there: Sequence[float]) -> bool:
@@ -132,8 +145,17 @@ def _defines_model_new(node: ast.stmt) -> bool:
     return any(isinstance(target, ast.Name) and target.id == MODEL_NEW for target in targets)
 
 
+def _start(request: int, reply: int) -> int:
+    """Starts a new interpreter with this module as its program; returns its process number."""
+    for fd in (request, reply):
+        os.set_inheritable(fd, True)  # noqa: FBT003 - it has no keyword
+    path = os.pathsep.join([str(PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
+    arguments = [sys.executable, "-P", "-m", __name__, str(request), str(reply)]
+    return os.posix_spawn(sys.executable, arguments, {**os.environ, "PYTHONPATH": path})
+
+
 def _serve(request: int, reply: int) -> None:
-    """The copy: answers requests until the parent ends."""
+    """The process: answers requests until the parent ends."""
     try:
         # The lines and the job belong to the parent.
         os.closerange(3, min(request, reply))
@@ -142,6 +164,9 @@ def _serve(request: int, reply: int) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
+        # A copy has these already, and a new process imports them while the parent is busy.
+        for name in ("contract", "inputs", "job", "timing"):
+            importlib.import_module(f"hipward_kernels.harness.{name}")
         with os.fdopen(request, "rb") as requests:
             for line in requests:
                 try:
@@ -156,7 +181,7 @@ def _serve(request: int, reply: int) -> None:
 
 
 def _times(code: str, device: str, threads: int) -> list[float]:
-    import torch  # noqa: PLC0415 - imported by the parent before the fork
+    import torch  # noqa: PLC0415 - see `_serve`
 
     from hipward_kernels.harness import contract  # noqa: PLC0415
     from hipward_kernels.harness.inputs import Ring, Source  # noqa: PLC0415
@@ -190,3 +215,7 @@ def _times(code: str, device: str, threads: int) -> list[float]:
             if perf_counter() - started > START_S / 4 and len(times) >= 4:
                 break
     return times
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]), int(sys.argv[2]))

@@ -182,11 +182,8 @@ class Job:
 
 
 def clean_process_for(job: Job) -> CleanProcess | None:
-    """The process that times Model once more, if the job needs it: call this before PyTorch computes anything.
-
-    Only on the CPU: a GPU's runtime cannot be used in a forked process after its first use, which imports may contain.
-    """
-    return CleanProcess() if job.device == "cpu" and MODEL_NEW in job.variants else None
+    """The process that times Model once more, if the job needs it: call this before PyTorch computes anything."""
+    return CleanProcess(copies=job.device == "cpu") if MODEL_NEW in job.variants else None
 
 
 class _Stopwatch:
@@ -411,6 +408,10 @@ class _Run:
         """Reports if Model is slower here than in a process that never ran ModelNew, or cannot be timed there."""
         if self.clean is None:
             return
+        self.lines.step("clean-process")
+        if self.device.type == "cuda":
+            # The other process needs memory of the GPU for its Model.
+            torch.cuda.empty_cache()
         here = timed.ms
         # Twice, because a host may be busy for a moment.
         for attempt in range(2):

@@ -35,6 +35,7 @@ Step = Literal[
     "input-dependence",
     "timing",
     "warm-caches",
+    "clean-process",
 ]
 """The steps of a job, as described at `Step` in `runner/protocol/src/measurement.rs`."""
 

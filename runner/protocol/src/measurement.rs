@@ -117,6 +117,8 @@ pub enum Step {
     Timing,
     /// A variant is timed with warm caches.
     WarmCaches,
+    /// `Model` is timed in a process that never runs `ModelNew`.
+    CleanProcess,
 }
 
 /// The conditions of a measurement.
