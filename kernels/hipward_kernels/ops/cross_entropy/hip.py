@@ -57,7 +57,8 @@ def row_blocks(columns: int, itemsize: int) -> int:
     return -(-columns * itemsize // (VECTOR_BYTES * BACKWARD_THREADS))
 
 
-def _launch(launches: Launches, device: int, dtype: torch.dtype) -> Launch:
+def launch_of(launches: Launches, device: int, dtype: torch.dtype) -> Launch:
+    """The launch of one of the three kernels."""
     threads = BACKWARD_THREADS if launches is BACKWARD else THREADS
     return launches.get(device, threads, T=NAMES[dtype], THREADS=threads)
 
@@ -68,7 +69,7 @@ def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, 
     # Tensors of their own: an operator must not return two views of one.
     losses, normalizers = (torch.empty(rows, dtype=torch.float32, device=logits.device) for _ in range(2))
     if rows:
-        launch = _launch(FORWARD, logits.get_device(), logits.dtype)
+        launch = launch_of(FORWARD, logits.get_device(), logits.dtype)
         addresses = (logits.data_ptr(), labels.data_ptr(), losses.data_ptr(), normalizers.data_ptr())
         launch(rows, *addresses, logits.stride(0), ignore_index, columns)
     return losses, normalizers
@@ -79,7 +80,7 @@ def backward(dlosses: Tensor, logits: Tensor, labels: Tensor, normalizers: Tenso
     dlogits = torch.empty_like(logits, memory_format=torch.contiguous_format)
     rows, columns = logits.shape
     if rows:
-        launch = _launch(BACKWARD, logits.get_device(), logits.dtype)
+        launch = launch_of(BACKWARD, logits.get_device(), logits.dtype)
         blocks = row_blocks(columns, logits.itemsize)
         addresses = (*(x.data_ptr() for x in (dlosses, logits, labels, normalizers)), 0, dlogits.data_ptr())
         launch(rows * blocks, *addresses, dlosses.stride(0), logits.stride(0), ignore_index, columns, blocks)
@@ -94,9 +95,9 @@ def _for_training(backward: bool, form: Sequence[int]) -> tuple[int, ...] | None
         return None
     if not has_blocks(rows, columns, dtype.itemsize):
         return None
-    launch = _launch(BACKWARD if backward else FORWARD, device, dtype)
+    launch = launch_of(BACKWARD if backward else FORWARD, device, dtype)
     if not backward:
-        add = _launch(SUM, device, dtype)
+        add = launch_of(SUM, device, dtype)
         return launch.handle, rows, launch.threads, 0, add.handle, 1, add.threads
     blocks = row_blocks(columns, dtype.itemsize)
     return launch.handle, rows * blocks, launch.threads, blocks
