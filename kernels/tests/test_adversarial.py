@@ -22,7 +22,6 @@ from test_harness import Outcome, run, snippet
 
 import hipward_kernels.harness.job  # noqa: F401 - what a job's process has imported
 from hipward_kernels.harness import contract
-from hipward_kernels.harness.clean_process import CleanProcess
 from hipward_kernels.harness.model_seals import ModelSeals
 from hipward_kernels.harness.object_seals import ObjectSeals
 from hipward_kernels.harness.race import Entrant
@@ -641,24 +640,6 @@ def test_slower_eager_than_in_a_process_without_modelnew_is_marked(tmp_path: Pat
     assert "no speed-up over eager is reliable" in warning
     honest = run(snippet(new="class ModelNew(Model):\n    pass"), "model-new", directory=tmp_path)
     assert not any("process" in line["text"] for line in honest.of("warning"))
-
-
-def test_process_for_a_gpu_is_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked for a CPU's times here. Its Model reports whether this test's process has been copied."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(torch, "of_this_process", True, raising=False)
-    top = "import time\ncopied = hasattr(torch, 'of_this_process')"
-    code = snippet("(time.sleep(0.05 if copied else 0.01), x + self.weight)[1]", top=top)
-    new, copy = CleanProcess(copies=False), CleanProcess(copies=True)
-    try:
-        assert 10 < min(new.time(code, "cpu", 1, 60.0)) < 50
-        assert min(copy.time(code, "cpu", 1, 60.0)) > 50
-    finally:
-        new.close()
-        copy.close()
-    with pytest.raises(ChildProcessError):
-        os.waitpid(new.pid, 0)
 
 
 def test_model_that_needs_modelnew_is_marked(tmp_path: Path) -> None:

@@ -81,3 +81,42 @@ def test_inputs_are_created_on_the_device_if_possible(body: str, made_on: list[s
         (x,) = snippet.inputs(seed)
         assert x.device.type == "meta"
     assert snippet.module.made_on == made_on
+
+
+BEFORE = """from __future__ import annotations
+ran = ["before"]
+class Model(torch.nn.Module): pass
+def get_inputs(): return []
+def get_init_inputs(): return []
+def uses_it(): return ModelNew()
+"""
+
+
+@pytest.mark.parametrize(
+    "defines",
+    [
+        "class ModelNew(Model):\n    ran.append('defined')",
+        "if ran:\n    class ModelNew(Model):\n        ran.append('defined')",
+        "ModelNew = (Model, ran.append('defined'))[0]",
+        "class ModelNew(Model): pass\nclass Faster(ModelNew): pass\nFaster.now = ran.append('defined')",
+        "class ModelNew(Model): pass\nfor n in (ModelNew,):\n    made = n\nmade.now = ran.append('defined')",
+        "class ModelNew(Model): pass\n@(lambda f, model=ModelNew: ran.append('defined'))\ndef other(): pass",
+    ],
+)
+def test_statements_that_need_modelnew_run_last(defines: str, tmp_path: Path) -> None:
+    seen = []
+
+    def look(snippet: contract.Snippet) -> None:
+        seen.append((list(snippet.module.ran), snippet.has_model_new))
+
+    code = BEFORE.replace("ran =", "import torch\nran =", 1) + defines + "\nran.append('after')\n"
+    snippet = contract.load(code, tmp_path, torch.device("cpu"), look)
+    assert seen == [(["before", "after"], False)]
+    assert snippet.module.ran == ["before", "after", "defined"]
+    assert snippet.has_model_new
+    assert contract.load(code, tmp_path, torch.device("cpu")).module.ran == ["before", "defined", "after"]
+
+
+def test_snippet_without_modelnew_runs_at_once(tmp_path: Path) -> None:
+    code = BEFORE.replace("ran =", "import torch\nran =", 1)
+    contract.load(code, tmp_path, torch.device("cpu"), lambda _: pytest.fail("there is no ModelNew"))

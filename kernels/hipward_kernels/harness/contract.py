@@ -5,6 +5,7 @@ Loads a snippet and calls its parts. Every error of the snippet is raised as a `
 
 from __future__ import annotations
 
+import ast
 import linecache
 import random
 import sys
@@ -21,10 +22,12 @@ from hipward_kernels.harness.lines import Failure
 from hipward_kernels.numerics.nested import flatten, unsupported_form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from hipward_kernels.harness.lines import FailureCode
+
+MODEL_NEW = "ModelNew"
 
 WEIGHT_SEED = 42
 """Seed for the weights of `Model` and `ModelNew`, so that equal constructors create equal weights."""
@@ -130,11 +133,18 @@ class Snippet:
             raise JobFailedError(self.failure(error, code, doing)) from error
 
 
-def load(code: str, directory: Path, device: torch.device) -> Snippet:
-    """Imports a snippet as the module `snippet`, from a file in `directory`."""
+def load(
+    code: str, directory: Path, device: torch.device, without_model_new: Callable[[Snippet], None] | None = None
+) -> Snippet:
+    """Imports a snippet as the module `snippet`, from a file in `directory`.
+
+    `without_model_new` is called before the statements that define or use ModelNew run, if there are any.
+    """
     path = directory / "snippet.py"
     try:
-        compiled = compile(code, str(path), "exec", dont_inherit=True)
+        tree = ast.parse(code, str(path))
+        parts = [tree] if without_model_new is None else [part for part in stages(tree) if part.body]
+        compiled = [compile(part, str(path), "exec", dont_inherit=True) for part in parts]
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise JobFailedError(_syntax_error(error)) from error
     # A real file, so that inspect, torch.compile and Triton can read the source.
@@ -143,12 +153,59 @@ def load(code: str, directory: Path, device: torch.device) -> Snippet:
     module = types.ModuleType("snippet")
     module.__file__ = str(path)
     sys.modules["snippet"] = module
+    snippet = Snippet(path, module, device)
     try:
-        exec(compiled, module.__dict__)  # noqa: S102 - running the snippet is what this process is for
+        for number, part in enumerate(compiled):
+            if number and without_model_new:
+                without_model_new(snippet)
+            exec(part, module.__dict__)  # noqa: S102 - running the snippet is what this process is for
+    except OutOfTimeError:
+        raise
     except BaseException as error:
         raise JobFailedError(in_words(error, "import-error", "Importing the snippet", path, device.type)) from error
     _check_parts(module)
-    return Snippet(path, module, device)
+    return snippet
+
+
+def stages(tree: ast.Module) -> tuple[ast.Module, ast.Module]:
+    """The statements of a snippet that do not need ModelNew when they run, and those that define it or need it.
+
+    Functions may use it, because their code runs when they are called.
+    """
+    first: list[ast.stmt] = []
+    second: list[ast.stmt] = []
+    late = {MODEL_NEW}
+    for node in tree.body:
+        used, defined = _names(node)
+        if late & used or MODEL_NEW in defined:
+            second.append(node)
+            late |= defined
+        else:
+            first.append(node)
+    # They apply to a whole file.
+    futures = [node for node in first if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    return ast.Module(first, tree.type_ignores), ast.Module([*futures, *second] if second else [], [])
+
+
+def _names(node: ast.AST) -> tuple[set[str], set[str]]:
+    """The names that a statement reads when it runs, and those that it defines."""
+    if isinstance(node, ast.Name):
+        return ({node.id}, set()) if isinstance(node.ctx, ast.Load) else (set(), {node.id})
+    parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    own: set[str] = set()
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        parts = [*node.decorator_list, node.args, *filter(None, [node.returns])]
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        own = {node.name}
+    elif isinstance(node, ast.Lambda):
+        parts = [node.args]
+    used: set[str] = set()
+    defined: set[str] = set()
+    for part in parts:
+        reads, binds = _names(part)
+        used |= reads
+        defined |= binds
+    return used, own or defined
 
 
 def _check_parts(module: types.ModuleType) -> None:

@@ -7,7 +7,6 @@ the harness ends the job.
 from __future__ import annotations
 
 import gc
-import itertools
 import json
 import math
 import secrets
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from hipward_kernels.harness import contract, cpp_headers, precision, snippet_checks, step_cost, vector_isa
-from hipward_kernels.harness.clean_process import CleanProcess, NotTimedError, differs
+from hipward_kernels.harness.clean_process import CleanProcess, NotTimedError
 from hipward_kernels.harness.cpp_compilers import several as several_compilers
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
 from hipward_kernels.harness.environment import environment
@@ -33,6 +32,7 @@ from hipward_kernels.harness.failure import (
 from hipward_kernels.harness.input_dependence import dependence_warnings
 from hipward_kernels.harness.inputs import Ring, Source
 from hipward_kernels.harness.lines import Failure, Precision
+from hipward_kernels.harness.model_alone import DIFFERENCE, HOST_DIFFERENCE, differs, times_of
 from hipward_kernels.harness.model_seals import ModelSeals
 from hipward_kernels.harness.object_seals import ObjectSeals
 from hipward_kernels.harness.object_search import ObjectSearch
@@ -59,7 +59,8 @@ from hipward_kernels.harness.variants import (
     forget_compilations,
     parse_variants,
 )
-from hipward_kernels.numerics.nested import cloned, copied, tensors
+from hipward_kernels.harness.warm_up import WARM_CALLS, WARM_SECONDS, warm_up
+from hipward_kernels.numerics.nested import cloned, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -73,12 +74,6 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.variants import BuiltVariant
 
 T = TypeVar("T")
-
-WARM_CALLS = 5
-"""Calls of a variant before it is timed, at least; those of the precision gate count."""
-WARM_SECONDS = {"cuda": 0.25, "cpu": 0.05}
-"""Time of the warm-up, at least: a GPU takes some time to raise its clock."""
-WARM_SECONDS_AT_MOST = 3.0
 
 EAGER_CALLS = 1
 """Trials in which Model, or its copy, is called once more, to see that its results are repeatable."""
@@ -99,11 +94,11 @@ LEAST_SAMPLING_S = 12.0
 """With a time limit, sampling is shortened so that the job ends about `READY_S` after its start: a person waits for the
 result. It is not shortened below `LEAST_SAMPLING_S`, if `SAMPLING_S` is longer."""
 
-CLEAN_LEAST_S = 3.0
-"""Time that must be left for the second measurement of Model in a process of its own."""
-CLEAN_SECONDS = 0.5
+ALONE_LEAST_S = 3.0
+"""Time that must be left for the comparison with Model alone."""
+ALONE_SECONDS = 0.5
 
-_ONE_PROCESS = "So it was not checked whether ModelNew makes Model slower."
+_NOT_COMPARED = "So it was not checked whether ModelNew makes Model slower."
 
 SUBJECTS: dict[VariantId, str] = {"eager": "Model", "eager-control": "Model, run again,"}
 """Subjects of sentences about variants, if different from the variant's label."""
@@ -183,7 +178,7 @@ class Job:
 
 def clean_process_for(job: Job) -> CleanProcess | None:
     """The process that times Model once more, if the job needs it: call this before PyTorch computes anything."""
-    return CleanProcess(copies=job.device == "cpu") if MODEL_NEW in job.variants else None
+    return CleanProcess() if job.device == "cpu" and MODEL_NEW in job.variants else None
 
 
 class _Stopwatch:
@@ -259,10 +254,17 @@ class _Run:
         lines.step("load")
         threads = torch.get_num_threads()
         forget_compilations()
+        self.alone_ms: list[float] = []
+        """On a GPU, times of Model before ModelNew was defined."""
+        self.not_alone = "no statement of the snippet names it"
+        """Why there are none."""
         self.seals = Seals()
         self.object_seals = ObjectSeals(self.lines, self.clock)
         with self._in_time("Importing the snippet"):
-            self.snippet: Snippet = contract.load(job.code, directory, self.device)
+            times_alone = self.device.type != "cpu" and MODEL_NEW in job.variants
+            self.snippet: Snippet = contract.load(
+                job.code, directory, self.device, self._time_model_alone if times_alone else None
+            )
         self.threads = torch.get_num_threads()
         """Set by the import of the snippet, in the copy of this process as well."""
         if self.threads != threads:
@@ -295,7 +297,8 @@ class _Run:
             self.lines.warning(_small(waiting))
         self.check_seals(weights=True)
         if MODEL_NEW in timed:
-            self._compare_with_clean_process(ring, timed[EAGER])
+            ratio = HOST_DIFFERENCE if EAGER in waiting else DIFFERENCE
+            self._compare_with_model_alone(ring, timed[EAGER], ratio)
 
     def _begin(self) -> tuple[Origin, Trials]:
         """Builds and calls Model, and determines what other variants are compared with."""
@@ -404,37 +407,58 @@ class _Run:
                 )
             ) from error
 
-    def _compare_with_clean_process(self, ring: Ring, timed: Timed) -> None:
-        """Reports if Model is slower here than in a process that never ran ModelNew, or cannot be timed there."""
-        if self.clean is None:
+    def _time_model_alone(self, snippet: Snippet) -> None:
+        """Times Model on a GPU, before ModelNew is defined."""
+        self.lines.step("model-alone")
+        try:
+            self.alone_ms = times_of(snippet)
+        except OutOfTimeError:
+            raise
+        except BaseException as error:  # The snippet may raise anything; what concerns Model itself is found later.
+            self.not_alone = summary(error)
+        gc.collect()
+        torch.cuda.empty_cache()
+        self.lines.step("load")
+
+    def _compare_with_model_alone(self, ring: Ring, timed: Timed, ratio: float) -> None:
+        """Reports if Model is slower here than where no code of ModelNew has run, or could not be timed there."""
+        if self.clean:
+            self.lines.step("model-alone")
+            where = "in a process that never ran ModelNew"
+        elif self.device.type != "cpu":
+            where = "before ModelNew was defined"
+        else:
             return
-        self.lines.step("clean-process")
-        if self.device.type == "cuda":
-            # The other process needs memory of the GPU for its Model.
-            torch.cuda.empty_cache()
         here = timed.ms
         # Twice, because a host may be busy for a moment.
         for attempt in range(2):
-            if self.deadline.left_s() < CLEAN_LEAST_S:
+            if self.deadline.left_s() < ALONE_LEAST_S:
                 if not attempt:
-                    self.lines.warning(f"The job's time limit was near. {_ONE_PROCESS}")
+                    self.lines.warning(f"The job's time limit was near. {_NOT_COMPARED}")
                 return
             if attempt:
                 eager = self.variants[EAGER]
-                count = min(max(int(CLEAN_SECONDS / max(eager.call_s, 1e-9)), 4), len(here))
+                count = min(max(int(ALONE_SECONDS / max(eager.call_s, 1e-9)), 4), len(here))
                 with torch.no_grad():
                     here, _ = self.clock.samples(eager.call, [ring.take() for _ in range(count)])
             try:
-                there = self.clean.time(self.job.code, str(self.device), self.threads, self.deadline.left_s())
+                alone = self._alone()
             except NotTimedError as error:
-                self.lines.warning(f"Model could not be timed in a process without ModelNew: {error}. {_ONE_PROCESS}")
+                self.lines.warning(f"Model could not be timed {where}: {error}. {_NOT_COMPARED}")
                 return
-            if not differs(here, there):
+            if not differs(here, alone, ratio):
                 return
         self.lines.warning(
-            f"Model takes {median(here):.3g} ms beside ModelNew, and {median(there):.3g} ms in a process that never "
-            "ran ModelNew, so no speed-up over eager is reliable: something in this process makes Model slower."
+            f"Model takes {median(here):.3g} ms beside ModelNew, and {median(alone):.3g} ms {where}, so no speed-up "
+            "over eager is reliable: something in this process makes Model slower."
         )
+
+    def _alone(self) -> list[float]:
+        if self.clean:
+            return self.clean.time(self.job.code, self.threads, self.deadline.left_s())
+        if not self.alone_ms:
+            raise NotTimedError(self.not_alone)
+        return self.alone_ms
 
     def check_seals(self, *, weights: bool = False) -> None:
         """Ends the job if the snippet has replaced or searched what measures it, or has changed Model.
@@ -767,25 +791,6 @@ def sampling_s(deadline: Deadline, device: torch.device) -> float:
         return most_s
     soon_s = (READY_S - deadline.passed_s()) / WALL_FACTOR
     return min(max(soon_s, LEAST_SAMPLING_S), most_s)
-
-
-def warm_up(
-    call: Callable[..., Any], inputs: Sequence[Any], device: torch.device, least_calls: int = WARM_CALLS
-) -> tuple[float, float]:
-    """Calls a variant until one-time work is done; returns the seconds of all calls and of the last one."""
-    started = perf_counter()
-    least_s = WARM_SECONDS[device.type]
-    arguments: list[Any] = []
-    for calls in itertools.count(1):
-        arguments = copied(list(inputs), arguments)
-        before = perf_counter()
-        results_of(call, arguments, 0)
-        if device.type != "cpu":
-            torch.cuda.synchronize(device)
-        now = perf_counter()
-        if now - started >= WARM_SECONDS_AT_MOST or (calls >= least_calls and now - started >= least_s):
-            return now - started, now - before
-    raise AssertionError("counting never ends")
 
 
 def _device(name: str) -> torch.device:

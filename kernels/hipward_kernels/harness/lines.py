@@ -35,7 +35,7 @@ Step = Literal[
     "input-dependence",
     "timing",
     "warm-caches",
-    "clean-process",
+    "model-alone",
 ]
 """The steps of a job, as described at `Step` in `runner/protocol/src/measurement.rs`."""
 

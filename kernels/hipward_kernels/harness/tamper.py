@@ -9,7 +9,7 @@ Model itself is recorded too (`model_seals.py`), and so are the objects of the t
 outside of its sample is compared with eager's (`race.py`). Calls that return objects of other code are refused
 (`object_search.py`). Not detected, and still possible in one process: code in C that changes other objects of the
 harness or this record in place, or writes to its pipe with the job's nonce; the runner marks results of snippets with
-such code. Where that slows eager, a second measurement in a process of its own shows it (`clean_process.py`). Further
+such code. Where that slows eager, a measurement without ModelNew shows it (`model_alone.py`). Further
 protection comes from outside: the runner computes all statistics, stores raw samples, bounds each figure by the
 roofline and by the elapsed time, and shows the code beside the result.
 """

@@ -117,8 +117,8 @@ pub enum Step {
     Timing,
     /// A variant is timed with warm caches.
     WarmCaches,
-    /// `Model` is timed in a process that never runs `ModelNew`.
-    CleanProcess,
+    /// `Model` is timed where no code of `ModelNew` has run.
+    ModelAlone,
 }
 
 /// The conditions of a measurement.

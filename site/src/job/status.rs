@@ -76,6 +76,6 @@ fn step_name(step: Step) -> &'static str {
         Step::InputDependence => "checking that results depend on the inputs",
         Step::Timing => "timing the variants in turn",
         Step::WarmCaches => "timing with warm caches",
-        Step::CleanProcess => "timing Model in a process without ModelNew",
+        Step::ModelAlone => "timing Model without ModelNew",
     }
 }
