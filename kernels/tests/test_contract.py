@@ -97,6 +97,7 @@ def uses_it(): return ModelNew()
     [
         "class ModelNew(Model):\n    ran.append('defined')",
         "if ran:\n    class ModelNew(Model):\n        ran.append('defined')",
+        "from torch.nn import Identity as ModelNew\nModelNew.now = ran.append('defined')",
         "ModelNew = (Model, ran.append('defined'))[0]",
         "class ModelNew(Model): pass\nclass Faster(ModelNew): pass\nFaster.now = ran.append('defined')",
         "class ModelNew(Model): pass\nfor n in (ModelNew,):\n    made = n\nmade.now = ran.append('defined')",

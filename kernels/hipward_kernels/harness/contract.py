@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from hipward_kernels.harness.lines import FailureCode
 
-MODEL_NEW = "ModelNew"
+MODEL_NEW_CLASS = "ModelNew"
 
 WEIGHT_SEED = 42
 """Seed for the weights of `Model` and `ModelNew`, so that equal constructors create equal weights."""
@@ -174,10 +174,10 @@ def stages(tree: ast.Module) -> tuple[ast.Module, ast.Module]:
     """
     first: list[ast.stmt] = []
     second: list[ast.stmt] = []
-    late = {MODEL_NEW}
+    late = {MODEL_NEW_CLASS}
     for node in tree.body:
         used, defined = _names(node)
-        if late & used or MODEL_NEW in defined:
+        if late & used or MODEL_NEW_CLASS in defined:
             second.append(node)
             late |= defined
         else:
@@ -191,6 +191,8 @@ def _names(node: ast.AST) -> tuple[set[str], set[str]]:
     """The names that a statement reads when it runs, and those that it defines."""
     if isinstance(node, ast.Name):
         return ({node.id}, set()) if isinstance(node.ctx, ast.Load) else (set(), {node.id})
+    if isinstance(node, ast.alias):
+        return set(), {node.asname or node.name}
     parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
     own: set[str] = set()
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -32,7 +32,7 @@ from hipward_kernels.harness.failure import (
 from hipward_kernels.harness.input_dependence import dependence_warnings
 from hipward_kernels.harness.inputs import Ring, Source
 from hipward_kernels.harness.lines import Failure, Precision
-from hipward_kernels.harness.model_alone import DIFFERENCE, HOST_DIFFERENCE, differs, times_of
+from hipward_kernels.harness.model_alone import DIFFERENCE, HOST_DIFFERENCE, SlowModelError, differs, times_of
 from hipward_kernels.harness.model_seals import ModelSeals
 from hipward_kernels.harness.object_seals import ObjectSeals
 from hipward_kernels.harness.object_search import ObjectSearch
@@ -97,6 +97,9 @@ result. It is not shortened below `LEAST_SAMPLING_S`, if `SAMPLING_S` is longer.
 ALONE_LEAST_S = 3.0
 """Time that must be left for the comparison with Model alone."""
 ALONE_SECONDS = 0.5
+"""Time of the samples with which the comparison is repeated."""
+ALONE_MOST_CALL_S = 2.0
+"""On a GPU, where the time for Model alone is taken from the variants; at least ten calls are needed."""
 
 _NOT_COMPARED = "So it was not checked whether ModelNew makes Model slower."
 
@@ -411,9 +414,11 @@ class _Run:
         """Times Model on a GPU, before ModelNew is defined."""
         self.lines.step("model-alone")
         try:
-            self.alone_ms = times_of(snippet)
+            self.alone_ms = times_of(snippet, ALONE_MOST_CALL_S)
         except OutOfTimeError:
             raise
+        except SlowModelError as error:
+            self.not_alone = str(error)
         except BaseException as error:  # The snippet may raise anything; what concerns Model itself is found later.
             self.not_alone = summary(error)
         gc.collect()

@@ -14,6 +14,7 @@ part of the Model that the result shows.
 
 from __future__ import annotations
 
+import math
 import secrets
 from statistics import median, quantiles
 from time import perf_counter
@@ -47,13 +48,23 @@ DIFFERENCE_MS = 0.01
 """The same as a difference: the host's time of a call varies."""
 
 
-def times_of(snippet: Snippet) -> list[float]:
-    """Milliseconds of calls of Model."""
+class SlowModelError(Exception):
+    """A call of Model takes too long to be repeated. The message is the end of a sentence."""
+
+
+def times_of(snippet: Snippet, most_call_s: float = math.inf) -> list[float]:
+    """Milliseconds of calls of Model.
+
+    Raises:
+        SlowModelError: A call takes longer than `most_call_s`.
+    """
     model = snippet.build("Model")
     inputs = snippet.inputs(secrets.randbits(31))
     # Copies on a CPU, because it is not known here whether Model modifies its inputs.
     ring = Ring(Source(snippet), copy_each=snippet.device.type == "cpu")
     _, call_s = warm_up(model, inputs, snippet.device)
+    if call_s > most_call_s:
+        raise SlowModelError(f"a call takes {call_s:.2g} s")
     clock = clock_for(snippet.device)
     count = min(max(int(SECONDS / ROUNDS / max(call_s, 1e-9)), FEWEST_SAMPLES // ROUNDS), MOST_SAMPLES // ROUNDS)
     renews = ring.renews(call_s)
