@@ -117,7 +117,7 @@ fn item<'a>(line: Text<'a>, facts: &mut Facts<'a>) {
 fn is_command_alone(text: &str) -> bool {
     let is_clone = || text.starts_with("git clone http");
     let is_sentence = || text.contains([',', ';', '`', '(']) || text.ends_with(['.', ':', '!']);
-    (installs(text) || is_clone()) && !(is_sentence() && !text.ends_with(" ."))
+    (installs(text) || is_clone()) && (!is_sentence() || text.ends_with(" ."))
 }
 
 /// `pip install flash-attn`, `docker run --gpus all …`
