@@ -649,7 +649,9 @@ def test_model_that_needs_modelnew_is_marked(tmp_path: Path) -> None:
         directory=tmp_path,
     )
     warnings = [line["text"] for line in job.of("warning")]
-    assert any("could not be timed in a process that never ran ModelNew: NameError" in text for text in warnings), warnings
+    assert any("could not be timed in a process that never ran ModelNew: NameError" in text for text in warnings), (
+        warnings
+    )
 
 
 LATER_STEP = """

@@ -413,53 +413,6 @@ def test_fused_variants_are_timed(example: str) -> None:
     assert lines[-1] == {"type": "finished"}
 
 
-SLOWED = """
-import time
-import torch
-from torch import nn
-
-pause = []
-
-class Model(nn.Module):
-    def forward(self, x):
-        if pause:
-            time.sleep(0.01)
-        return x.tanh()
-
-class ModelNew(Model):
-    calls = 0
-    def forward(self, x):
-        ModelNew.calls += 1
-        if ModelNew.calls == 30 and SLOWS:
-            pause.append(1)
-        return x.tanh()
-
-def get_inputs():
-    return [torch.randn(1024, 1024)]
-
-def get_init_inputs():
-    return []
-"""
-
-
-@pytest.mark.parametrize("slows", [True, False])
-def test_model_is_timed_before_modelnew_is_defined(slows: bool, tmp_path: Path) -> None:
-    file = tmp_path / "snippet.py"
-    file.write_text(SLOWED.replace("SLOWS", str(slows)), encoding="utf-8")
-    more = ["--variants", "eager,model-new", "--device", "cuda:0", "--time-cap", "2"]
-    done = subprocess.run(
-        [sys.executable, "-m", "hipward_kernels.harness", str(file), *more],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {"type": "step", "step": "model-alone"} in lines
-    warnings = [line["text"] for line in lines if line["type"] == "warning"]
-    assert any("before ModelNew was defined, so no speed-up" in text for text in warnings) == slows, warnings
-
-
 STEPS: dict[str, Callable[..., Any]] = {
     "rmsnorm": lambda x, _, weight: rmsnorm(x, weight),
     "rmsnorm without weight": lambda x, *_: rmsnorm(x),

@@ -44,14 +44,16 @@ def get_init_inputs():
 """
 
 
-def job(tmp_path: Path, new: str, *, rows: int = 2048, columns: int = 4096) -> list[dict[str, Any]]:
+def run(tmp_path: Path, code: str, variants: str, *, cap: int = 1) -> list[dict[str, Any]]:
     file = tmp_path / "snippet.py"
-    file.write_text(MODEL.format(new=new, rows=rows, columns=columns))
-    command = [sys.executable, "-m", "hipward_kernels.harness", str(file), "--device", "cuda:0", "--time-cap", "1"]
-    done = subprocess.run(
-        [*command, "--variants", "eager,eager-control,model-new"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    file.write_text(code)
+    command = [sys.executable, "-m", "hipward_kernels.harness", str(file), "--device", "cuda:0", "--time-cap", str(cap)]
+    done = subprocess.run([*command, "--variants", variants], cwd=ROOT, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def job(tmp_path: Path, new: str, *, rows: int = 2048, columns: int = 4096) -> list[dict[str, Any]]:
+    return run(tmp_path, MODEL.format(new=new, rows=rows, columns=columns), "eager,eager-control,model-new")
 
 
 def test_job_has_roofline_hot_time_and_idle_readings(tmp_path: Path) -> None:
@@ -96,6 +98,43 @@ def test_host_bound_calls_are_reported(tmp_path: Path) -> None:
     assert not any("slower with warm caches" in text for text in warnings), warnings
     warnings = [line["text"] for line in job(tmp_path, "return super().forward(x)") if line["type"] == "warning"]
     assert not any("waits for the host" in text for text in warnings), warnings
+
+
+SLOWED = """
+import time
+import torch
+from torch import nn
+
+pause = []
+
+class Model(nn.Module):
+    def forward(self, x):
+        if pause:
+            time.sleep(0.01)
+        return x.tanh()
+
+class ModelNew(Model):
+    calls = 0
+    def forward(self, x):
+        ModelNew.calls += 1
+        if ModelNew.calls == 30 and SLOWS:
+            pause.append(1)
+        return x.tanh()
+
+def get_inputs():
+    return [torch.randn(1024, 1024)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize("slows", [True, False])
+def test_model_is_timed_before_modelnew_is_defined(slows: bool, tmp_path: Path) -> None:
+    lines = run(tmp_path, SLOWED.replace("SLOWS", str(slows)), "eager,model-new", cap=2)
+    assert {"type": "step", "step": "model-alone"} in lines
+    warnings = [line["text"] for line in lines if line["type"] == "warning"]
+    assert any("before ModelNew was defined, so no speed-up" in text for text in warnings) == slows, warnings
 
 
 SIDE = """global side

@@ -20,6 +20,7 @@ import torch
 
 from hipward_kernels.harness import contract
 from hipward_kernels.harness.model_alone import times_of
+from hipward_kernels.harness.stages import stages
 
 START_S = 60.0
 """Most time for the import of the snippet and the preparation of Model."""
@@ -113,7 +114,7 @@ def _serve(request: int, reply: int) -> None:
 
 
 def _times(code: str, threads: int) -> list[float]:
-    first, _ = contract.stages(ast.parse(code))
+    first, _ = stages(ast.parse(code))
     snippet = contract.load(ast.unparse(first), Path(tempfile.mkdtemp(dir=Path.cwd())), torch.device("cpu"))
     torch.set_num_threads(threads)
     return times_of(snippet)
