@@ -1,4 +1,4 @@
-"""Tests of Model's times without ModelNew, on the CPU; `test_gpu.py` has a job's on a GPU."""
+"""Tests of Model's times without ModelNew, on the CPU; `test_gpu_harness.py` has a job's on a GPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from test_harness import snippet
 
 from hipward_kernels.harness import contract
-from hipward_kernels.harness.model_alone import HOST_DIFFERENCE, SlowModelError, differs, times_of
+from hipward_kernels.harness.model_alone import HOST_LIMIT, LIMIT, SlowModelError, differs, times_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,11 +35,11 @@ def test_slow_model_is_not_repeated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("here", "ratio", "is_different"),
     [
-        (1.0, 1.25, False),
-        (1.2, 1.25, False),
-        (1.4, 1.25, True),
-        (1.4, HOST_DIFFERENCE, False),
-        (2.5, HOST_DIFFERENCE, True),
+        (1.0, LIMIT.ratio, False),
+        (1.2, LIMIT.ratio, False),
+        (1.4, LIMIT.ratio, True),
+        (1.4, HOST_LIMIT.ratio, False),
+        (2.5, HOST_LIMIT.ratio, True),
     ],
 )
 def test_difference_must_exceed_the_ratio(here: float, ratio: float, is_different: bool) -> None:

@@ -13,7 +13,7 @@ import secrets
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -32,7 +32,7 @@ from hipward_kernels.harness.failure import (
 from hipward_kernels.harness.input_dependence import dependence_warnings
 from hipward_kernels.harness.inputs import Ring, Source
 from hipward_kernels.harness.lines import Failure, Precision
-from hipward_kernels.harness.model_alone import DIFFERENCE, HOST_DIFFERENCE, SlowModelError, differs, times_of
+from hipward_kernels.harness.model_alone import HOST_LIMIT, LIMIT, Limit, SlowModelError, differs, times_of
 from hipward_kernels.harness.model_seals import ModelSeals
 from hipward_kernels.harness.object_seals import ObjectSeals
 from hipward_kernels.harness.object_search import ObjectSearch
@@ -300,8 +300,7 @@ class _Run:
             self.lines.warning(_small(waiting))
         self.check_seals(weights=True)
         if MODEL_NEW in timed:
-            ratio = HOST_DIFFERENCE if EAGER in waiting else DIFFERENCE
-            self._compare_with_model_alone(ring, timed[EAGER], ratio)
+            self._compare_with_model_alone(ring, timed[EAGER], HOST_LIMIT if EAGER in waiting else LIMIT)
 
     def _begin(self) -> tuple[Origin, Trials]:
         """Builds and calls Model, and determines what other variants are compared with."""
@@ -425,7 +424,7 @@ class _Run:
         torch.cuda.empty_cache()
         self.lines.step("load")
 
-    def _compare_with_model_alone(self, ring: Ring, timed: Timed, ratio: float) -> None:
+    def _compare_with_model_alone(self, ring: Ring, timed: Timed, limit: Limit) -> None:
         """Reports if Model is slower here than where no code of ModelNew has run, or could not be timed there."""
         if self.clean:
             self.lines.step("model-alone")
@@ -435,13 +434,16 @@ class _Run:
         else:
             return
         here = timed.ms
-        # Twice, because a host may be busy for a moment.
-        for attempt in range(2):
+        # More than once, because a host may be busy for a moment.
+        for comparison in range(limit.comparisons):
             if self.deadline.left_s() < ALONE_LEAST_S:
-                if not attempt:
+                if not comparison:
                     self.lines.warning(f"The job's time limit was near. {_NOT_COMPARED}")
                 return
-            if attempt:
+            if comparison:
+                if not self.clean:
+                    self.lines.step("model-alone")
+                sleep(limit.pause_s)
                 eager = self.variants[EAGER]
                 count = min(max(int(ALONE_SECONDS / max(eager.call_s, 1e-9)), 4), len(here))
                 with torch.no_grad():
@@ -451,7 +453,7 @@ class _Run:
             except NotTimedError as error:
                 self.lines.warning(f"Model could not be timed {where}: {error}. {_NOT_COMPARED}")
                 return
-            if not differs(here, alone, ratio):
+            if not differs(here, alone, limit.ratio):
                 return
         self.lines.warning(
             f"Model takes {median(here):.3g} ms beside ModelNew, and {median(alone):.3g} ms {where}, so no speed-up "

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from dataclasses import dataclass
 from statistics import median, quantiles
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -39,11 +40,27 @@ MOST_SAMPLES = 200
 MOST_SECONDS = 15.0
 """Time after which there are no further rounds."""
 
-DIFFERENCE = 1.25
-"""Ratio of the times from which on they differ."""
-HOST_DIFFERENCE = 2.0
-"""The same where a GPU waits for the host. A Vision Transformer took 1.40 times as long after torch.compile had run in
-the process as before (H200, 2.37 and 3.31 ms); problems whose launches take less time than their kernels did not."""
+PAUSE_S = 1.0
+"""Time between two comparisons where a GPU waits for the host."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """From when on Model is reported as slower here than alone."""
+
+    ratio: float
+    """Ratio of the times from which on they differ."""
+    comparisons: int
+    """Each of them, the later ones with new samples, must find the difference."""
+    pause_s: float
+    """Time between two comparisons."""
+
+
+LIMIT = Limit(1.25, 2, 0.0)
+HOST_LIMIT = Limit(2.0, 6, PAUSE_S)
+"""Where a GPU waits for the host. Calls of one model in one process without a harness took up to 1.8 times as long for
+some seconds (H200, 1.7 and 3.1 ms, medians of 100), and up to 2.0 times as long right after torch.compile had run;
+five seconds later they were as short as before."""
 DIFFERENCE_MS = 0.01
 """The same as a difference: the host's time of a call varies."""
 
@@ -85,7 +102,7 @@ def times_of(snippet: Snippet, most_call_s: float = math.inf) -> list[float]:
     return times
 
 
-def differs(here: Sequence[float], alone: Sequence[float], ratio: float = DIFFERENCE) -> bool:
+def differs(here: Sequence[float], alone: Sequence[float], ratio: float) -> bool:
     """Whether Model is slower here than alone, by more than `ratio` and noise. Both are milliseconds of calls."""
     if len(here) < 4 or len(alone) < 4:
         return False
