@@ -524,6 +524,16 @@ def test_forged_samples_and_results_of_timed_calls_are_rejected(tmp_path: Path, 
     assert job.lines[-1] == {"type": "finished"}
 
 
+def test_a_model_that_waits_instead_of_computing_is_marked(tmp_path: Path) -> None:
+    new = "class ModelNew(Model):\n    def forward(self, x):\n        return x + self.weight\n"
+    waits = snippet("(time.sleep(0.004), x + self.weight)[1]", top="import time", new=new)
+    job = run(waits, "model-new", directory=tmp_path)
+    (marked,) = [line["text"] for line in job.of("warning") if "waits in its calls" in line["text"]]
+    assert "no speed-up over eager says how fast it computes" in marked
+    works = run(snippet("x + self.weight"), "eager-control", directory=tmp_path)
+    assert not any("waits in its calls" in line["text"] for line in works.of("warning"))
+
+
 KEEPS_INPUTS = """
 kept, calls = {}, itertools.count()
 class Model(Model):

@@ -59,6 +59,7 @@ from hipward_kernels.harness.variants import (
     forget_compilations,
     parse_variants,
 )
+from hipward_kernels.harness.waiting import LEAST_SHARE, computing_share
 from hipward_kernels.harness.warm_up import WARM_CALLS, WARM_SECONDS, warm_up
 from hipward_kernels.numerics.nested import cloned, tensors
 
@@ -100,6 +101,9 @@ ALONE_SECONDS = 0.5
 """Time of the samples with which the comparison is repeated."""
 ALONE_MOST_CALL_S = 2.0
 """On a GPU, where the time for Model alone is taken from the variants; at least ten calls are needed."""
+
+WAITING_LEAST_S = 1.0
+"""Time that must be left, beside that of a call, to find out whether Model waits."""
 
 _NOT_COMPARED = "So it was not checked whether ModelNew makes Model slower."
 
@@ -301,6 +305,7 @@ class _Run:
         self.check_seals(weights=True)
         if MODEL_NEW in timed:
             self._compare_with_model_alone(ring, timed[EAGER], HOST_LIMIT if EAGER in waiting else LIMIT)
+        self._report_waiting(ring)
 
     def _begin(self) -> tuple[Origin, Trials]:
         """Builds and calls Model, and determines what other variants are compared with."""
@@ -459,6 +464,18 @@ class _Run:
             f"Model takes {median(here):.3g} ms beside ModelNew, and {median(alone):.3g} ms {where}, so no speed-up "
             "over eager is reliable: something in this process makes Model slower."
         )
+
+    def _report_waiting(self, ring: Ring) -> None:
+        """Reports a Model that waits on a CPU. Where a device waits for the host, `_time_hot` finds it."""
+        eager = self.variants[EAGER]
+        if self.device.type != "cpu" or self.deadline.left_s() < eager.call_s + WAITING_LEAST_S:
+            return
+        share = computing_share(eager, ring)
+        if share < LEAST_SHARE:
+            self.lines.warning(
+                f"Model waits in its calls: it computes in at most {share:.0%} of their time. A variant that leaves "
+                "the wait out is faster for that reason alone, so no speed-up over eager says how fast it computes."
+            )
 
     def _alone(self) -> list[float]:
         if self.clean:
