@@ -39,7 +39,7 @@ def factors(rival: Step, step: Step) -> tuple[float, float]:
 
 
 def sentence(rival: Step, step: Step) -> str:
-    """The speed-up with what it refers to: `3.14× over v1 in bfloat16 (medium, NVIDIA H200)`."""
+    """The speed-up with what it refers to: `3.09× over v1 in bfloat16 (medium, NVIDIA H200)`."""
     work, waiting = factors(rival, step)
     # hole: sentence
     return f"{work * waiting:.2f}× over {rival.version} in {step.precision} ({step.size}, {step.device})"
